@@ -1,0 +1,24 @@
+package wire
+
+// InLog is implemented by sinks whose records go into the commit log's own transaction when their cluster is the app's.
+type InLog interface {
+	// OnCluster is the cluster the sink names, or nil for the app's own.
+	OnCluster() any
+}
+
+// TopicOffset is a place in a topic's partition.
+type TopicOffset struct {
+	Topic  string
+	Offset int64
+}
+
+// Positions is implemented by sources whose positions can be committed to the group; any other's are in the task record only.
+type Positions interface {
+	// OnCluster is the cluster the source names, or nil for the app's own.
+	OnCluster() any
+	// Topics are the topics it reads.
+	Topics() []string
+	// Offsets takes a position of a partition apart; Position puts it together again.
+	Offsets(partition int, position string) []TopicOffset
+	Position(partition int, offsets []TopicOffset) string
+}
