@@ -28,8 +28,9 @@ const (
 
 // A Writer sends what its appenders were given. It owns the goroutines that do so and ends them in Close.
 type Writer interface {
-	// Appender makes the end that one task writes to. Its goroutine alone uses it.
-	Appender(task string) (Appender, error)
+	// Appender makes the end that one task writes to. Its goroutine alone uses it. What it takes belongs to checkpoint next until its
+	// Cut(next): records leave before they are cut, so a writer must know from the first one which transaction they are part of.
+	Appender(task string, next uint64) (Appender, error)
 	// Flush waits until everything that any appender took before its Cut(n) is acknowledged, and returns the offset after the last of
 	// those records in each partition that got one. An appender that has not cut n yet is waited for.
 	Flush(ctx context.Context, n uint64) (map[TopicPartition]int64, error)
@@ -47,11 +48,13 @@ type Writer interface {
 
 // An Appender takes a task's encoded records without waiting.
 type Appender interface {
-	// To opens a topic for appending. ErrNoTopic when it does not exist. The Out may be kept.
-	To(topic string) (Out, error)
-	// Cut marks the end of checkpoint n in what was appended; what comes after belongs to a later one. n rises by any step.
+	// To opens a topic for appending: the first time it asks the cluster. ErrNoTopic when it does not exist. The Out may be kept.
+	To(ctx context.Context, topic string) (Out, error)
+	// Cut marks the end of checkpoint n in what was appended; what comes after belongs to n+1. n rises by one: a checkpoint without
+	// records is cut all the same.
 	Cut(n uint64)
-	// Close says that the task ends: Flush no longer waits for its cuts. What was cut is still sent, what was not is dropped.
+	// Close says that the task ends: Flush no longer waits for its cuts. What was cut is still sent. There must be nothing that
+	// was not: it may have left already, in a transaction that others go on to commit, so a transactional writer fails.
 	Close()
 }
 
