@@ -1,0 +1,5 @@
+//go:build !race
+
+package serdetest
+
+const raceEnabled = false
