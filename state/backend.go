@@ -1,0 +1,51 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"iter"
+)
+
+// A Backend keeps committed state. It never sees a write that was not committed.
+// Use state/pebblestore for disks, [InMemory] for tests and for state that its changelog can rebuild.
+type Backend interface {
+	// Open opens the one database of an app under dir, which exists and is locked. A backend that keeps nothing
+	// on disk gets an empty dir where the app has none.
+	Open(ctx context.Context, dir string) (DB, error)
+}
+
+// A DB is an ordered map of bytes. Get and Scan may run while Apply does and see all of a batch or nothing of it;
+// Apply is never called twice at once. Close is called once, after everything else has returned.
+type DB interface {
+	// Get calls use with the value, which is valid during the call only, or reports false. It returns use's error.
+	Get(key []byte, use func(value []byte) error) (found bool, err error)
+	// Scan calls use for each key in [from, to) in order until it returns false. The slices are valid during the call
+	// only. What is applied meanwhile is not seen. use does not call the DB.
+	Scan(from, to []byte, use func(key, value []byte) bool) error
+	// Apply makes a whole batch visible and, with sync, durable before it returns: all of it or nothing.
+	// Batches become durable in order: after a crash an unsynced batch is there only if all before it are.
+	Apply(b *Batch, sync bool) error
+	Close() error
+}
+
+// An Ingester is a DB that can take sorted data in bulk, replacing a range, all at once and durably. Restore uses it where it is there.
+// It may become durable before batches that were applied earlier without sync; so it must carry everything that
+// belongs to the range, positions included. It is not called together with Apply.
+type Ingester interface {
+	// Ingest replaces what is in [from, to) by sorted, whose keys rise and lie in the range. Its slices are valid until
+	// the next pair. It returns ctx's error and leaves the range as it was when ctx ends first.
+	Ingest(ctx context.Context, from, to []byte, sorted iter.Seq2[[]byte, []byte]) error
+}
+
+// Errors of a backend, for errors.Is.
+var (
+	// ErrFormat: a store was written under another format than it is opened with.
+	ErrFormat = errors.New("state: stored in another format")
+	// ErrCorrupt: what is on disk is not what was written. The state can be rebuilt from its changelog
+	// after the directory has been moved away.
+	ErrCorrupt = errors.New("state: data on disk is corrupt")
+	// ErrDiskFull: a write found no space. Nothing committed is lost; free some space and start again.
+	ErrDiskFull = errors.New("state: disk is full")
+	// ErrClosed: the database was used after Close.
+	ErrClosed = errors.New("state: database is closed")
+)

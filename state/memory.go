@@ -1,0 +1,106 @@
+package state
+
+import (
+	"context"
+	"iter"
+	"sync"
+	"sync/atomic"
+
+	"github.com/weirstream/weir/internal/keytree"
+)
+
+// InMemory keeps state in memory: after a restart changelogs rebuild it, and without changelogs it is gone.
+// Each Open makes a new, empty database.
+func InMemory() Backend { return inMemory{} }
+
+type inMemory struct{}
+
+func (inMemory) Open(context.Context, string) (DB, error) {
+	db := &memory{}
+	db.rows.Store(keytree.New())
+	return db, nil
+}
+
+// A memory publishes one version of the rows after the other. Readers take the newest and hold no lock, so that a
+// large batch never stops a task that reads.
+type memory struct {
+	rows  atomic.Pointer[keytree.Tree] // nil when closed
+	write sync.Mutex
+}
+
+func (m *memory) Get(key []byte, use func(value []byte) error) (bool, error) {
+	rows := m.rows.Load()
+	if rows == nil {
+		return false, ErrClosed
+	}
+	v, ok := rows.Get(key)
+	if !ok {
+		return false, nil
+	}
+	return true, use(v)
+}
+
+func (m *memory) Scan(from, to []byte, use func(key, value []byte) bool) error {
+	rows := m.rows.Load()
+	if rows == nil {
+		return ErrClosed
+	}
+	rows.Scan(from, to, use)
+	return nil
+}
+
+func (m *memory) Apply(b *Batch, _ bool) error {
+	return m.edit(func(rows *keytree.Tree) error {
+		for from, to := range b.DeletedRanges() {
+			rows.DeleteRange(from, to)
+		}
+		for k, v := range b.Ops() {
+			if v == nil {
+				rows.Delete(k)
+			} else {
+				rows.Put(k, v)
+			}
+		}
+		return nil
+	})
+}
+
+func (m *memory) Ingest(ctx context.Context, from, to []byte, sorted iter.Seq2[[]byte, []byte]) error {
+	return m.edit(func(rows *keytree.Tree) error {
+		rows.DeleteRange(from, to)
+		n := 0
+		for k, v := range sorted {
+			if n++; n%1024 == 0 && ctx.Err() != nil {
+				break
+			}
+			rows.Put(k, v)
+		}
+		return ctx.Err()
+	})
+}
+
+// edit publishes a changed version, or on an error forgets it.
+func (m *memory) edit(change func(*keytree.Tree) error) error {
+	m.write.Lock()
+	defer m.write.Unlock()
+	old := m.rows.Load()
+	if old == nil {
+		return ErrClosed
+	}
+	// A version that is published is never edited again, so readers need no lock.
+	next := old.Clone()
+	if err := change(next); err != nil {
+		return err
+	}
+	m.rows.Store(next)
+	return nil
+}
+
+func (m *memory) Close() error {
+	m.write.Lock()
+	defer m.write.Unlock()
+	if m.rows.Swap(nil) == nil {
+		return ErrClosed
+	}
+	return nil
+}
