@@ -1,0 +1,151 @@
+package overlay
+
+import "iter"
+
+// Give returns the entry's value to be handed out of the operator. It is the caller's: the store keeps a copy or,
+// for values that are neither plain nor have a Clone, the encoded form, from which the next access decodes anew.
+func (s *Store[V]) Give(e *Entry[V]) V {
+	switch {
+	case s.cfg.Plain || !e.Found():
+		return e.Value
+	case e.flags&given != 0:
+		return s.decode(e.key(&s.arena), s.encoded(e))
+	case s.cfg.Clone != nil:
+		return s.cfg.Clone(e.Value)
+	}
+	s.buf = s.encodeFor(s.buf[:0], e)
+	v := e.Value
+	var none V
+	e.Value = none
+	e.encoded, e.encodedLen = s.arena.alloc(len(s.buf)), uint32(len(s.buf))
+	copy(s.encoded(e), s.buf)
+	e.flags |= given
+	s.resize(e, len(s.buf))
+	return v
+}
+
+func (s *Store[V]) encoded(e *Entry[V]) []byte { return s.arena.bytes(e.encoded, int(e.encodedLen)) }
+
+// takeBack decodes an entry that was given away.
+func (s *Store[V]) takeBack(e *Entry[V]) {
+	e.Value = s.decode(e.key(&s.arena), s.encoded(e))
+	s.dropEncoded(e)
+	s.resize(e, s.sizeOfDecoded(e.Value, int(e.encodedLen)))
+}
+
+func (s *Store[V]) dropEncoded(e *Entry[V]) {
+	s.arena.release(e.encoded, int(e.encodedLen))
+	e.flags &^= given
+}
+
+// copy returns a value that has nothing in common with v.
+func (s *Store[V]) copy(v V) V {
+	switch {
+	case s.cfg.Plain:
+		return v
+	case s.cfg.Clone != nil:
+		return s.cfg.Clone(v)
+	}
+	b, err := s.cfg.Serde.Append(s.buf[:0], v)
+	if err != nil {
+		s.fail("copying a value: %w", err)
+	}
+	s.buf = b
+	return s.decode(nil, b)
+}
+
+func (s *Store[V]) encodeFor(dst []byte, e *Entry[V]) []byte {
+	b, err := s.cfg.Serde.Append(dst, e.Value)
+	if err != nil {
+		s.fail("encoding the value of key %s: %w", quote(e.key(&s.arena)), err)
+	}
+	return b
+}
+
+func (s *Store[V]) decode(key, row []byte) V {
+	v, err := s.cfg.Serde.Decode(row)
+	if err != nil {
+		s.fail("decoding the value of key %s: %w", quote(key), err)
+	}
+	return v
+}
+
+// A Saved is an entry as it was.
+type Saved[V any] struct {
+	entry      *Entry[V]
+	value      V
+	gen        uint16
+	had, dirty bool
+}
+
+// Save copies an entry before user code may change its value, for Undo. It follows Entry. A value that is not plain is
+// copied, so an operator saves only where a failure would not stop the task.
+func (s *Store[V]) Save(e *Entry[V]) Saved[V] {
+	sv := Saved[V]{entry: e, gen: e.gen, had: e.Found(), dirty: e.dirty != 0}
+	if sv.had {
+		sv.value = s.copy(e.Value)
+	}
+	return sv
+}
+
+// Undo puts a saved entry back. Several are undone in the reverse order of their saving.
+func (s *Store[V]) Undo(sv Saved[V]) {
+	e := sv.entry
+	if e.gen != sv.gen || e.flags&live == 0 {
+		return // it was clean and has been forgotten: the database has it
+	}
+	if e.flags&given != 0 {
+		s.dropEncoded(e)
+	}
+	e.Value = sv.value
+	e.flags &^= found
+	if sv.had {
+		e.flags |= found
+	}
+	if s.measure {
+		s.resize(e, s.sizeAfterSet(e, sv.value))
+	}
+	if !sv.dirty && e.dirty != 0 && int(e.dirty) == len(s.dirty) {
+		s.untouch(e)
+	}
+}
+
+// untouch takes the last change off the list.
+func (s *Store[V]) untouch(e *Entry[V]) {
+	last := len(s.dirty) - 1
+	s.dirty[last] = change[V]{}
+	s.dirty = s.dirty[:last]
+	e.dirty = 0
+	s.bytes.dirty -= s.entries.size + int(e.size)
+}
+
+// A Change is one key that was changed since the last Freeze.
+type Change[V any] struct {
+	Key      []byte // valid until the next call that names a key
+	Old, New V      // both the receiver's
+	Had, Has bool   // whether there is an old, a new value
+}
+
+// Changes iterates over what was changed since the last Freeze, in the order of first changes. Keys that came and went
+// are left out. Old values are there with Config.KeepOld and are handed out once, so a second iteration before Freeze
+// needs plain values. The store is not changed meanwhile.
+func (s *Store[V]) Changes() iter.Seq[Change[V]] {
+	return func(yield func(Change[V]) bool) {
+		for i := range s.dirty {
+			c := &s.dirty[i]
+			if !c.entry.Found() && c.had == hadNone {
+				continue
+			}
+			out := Change[V]{Key: c.entry.key(&s.arena), Had: c.had == hadValue, Has: c.entry.Found()}
+			if out.Had {
+				out.Old = c.old
+			}
+			if out.Has {
+				out.New = s.Give(c.entry)
+			}
+			if !yield(out) {
+				return
+			}
+		}
+	}
+}
