@@ -1,0 +1,96 @@
+package memory
+
+import (
+	"context"
+	"time"
+
+	"github.com/weirstream/weir/internal/faults"
+	"github.com/weirstream/weir/internal/wire"
+)
+
+// Committed is described at wire.Offsets.
+func (cn *conn) Committed(ctx context.Context, name string, of []wire.TopicPartition) (map[wire.TopicPartition]wire.Committed, error) {
+	var found map[wire.TopicPartition]wire.Committed
+	err := cn.call(ctx, faults.Request{Kind: faults.OffsetFetch, ID: name}, func(b *broker) error {
+		g := b.group(name)
+		found = map[wire.TopicPartition]wire.Committed{}
+		for _, p := range of {
+			if g.pending[p] > 0 {
+				return errPending
+			}
+			if at, ok := g.offsets[p]; ok {
+				found[p] = at
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+// CommitPlain is described at wire.Offsets.
+func (cn *conn) CommitPlain(ctx context.Context, who wire.Identity, at []wire.Position) error {
+	return cn.call(ctx, faults.Request{Kind: faults.OffsetCommit, ID: who.Group}, func(b *broker) error {
+		g, err := b.committer(who, at)
+		if err != nil {
+			return err
+		}
+		g.commit(at)
+		return nil
+	})
+}
+
+// List is described at wire.Offsets.
+func (cn *conn) List(ctx context.Context, where wire.Where, of []wire.TopicPartition) (map[wire.TopicPartition]int64, error) {
+	return cn.list(ctx, of, func(p *partition) int64 {
+		switch where {
+		case wire.Start:
+			return p.start
+		case wire.Stable:
+			return p.stable()
+		default:
+			return p.end
+		}
+	})
+}
+
+// ListAtTime is described at wire.Offsets.
+func (cn *conn) ListAtTime(ctx context.Context, t time.Time, of []wire.TopicPartition) (map[wire.TopicPartition]int64, error) {
+	return cn.list(ctx, of, func(p *partition) int64 { return p.at(t.UnixMilli()) })
+}
+
+func (cn *conn) list(ctx context.Context, of []wire.TopicPartition, find func(*partition) int64) (map[wire.TopicPartition]int64, error) {
+	var found map[wire.TopicPartition]int64
+	err := cn.call(ctx, faults.Request{Kind: faults.ListOffsets}, func(b *broker) error {
+		found = make(map[wire.TopicPartition]int64, len(of))
+		for _, at := range of {
+			p, err := b.partition(at)
+			if err != nil {
+				return err
+			}
+			found[at] = find(p)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+// at is the first offset whose record is of time t or later.
+func (p *partition) at(t int64) int64 {
+	for _, b := range p.batches {
+		if b.marker || b.maxTime < t {
+			continue
+		}
+		for i := range b.records {
+			if b.records[i].Time >= t && b.records[i].Offset >= p.start {
+				return b.records[i].Offset
+			}
+		}
+	}
+	return p.end
+}

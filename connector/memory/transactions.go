@@ -1,0 +1,167 @@
+package memory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/weirstream/weir/internal/faults"
+	"github.com/weirstream/weir/internal/wire"
+)
+
+// transactions writes checkpoints as transactions under two ids in turn, as a client of Kafka has to: one producer epoch per
+// transaction, outcomes read from answers and never assumed.
+type transactions struct {
+	*writer
+	timeout time.Duration
+	slots   [2]slot // guarded by writer.sending
+}
+
+// A slot is one transactional id.
+type slot struct {
+	id    string
+	pid   int64
+	epoch int16
+	used  bool   // the epoch has begun a transaction: the next one needs another
+	n     uint64 // the checkpoint that it is at
+	busy  bool   // … whose outcome is not known
+	added map[*partition]bool
+	seqs  map[*partition]int32
+}
+
+// Transactions is described at wire.Log.
+func (cn *conn) Transactions(ctx context.Context, c wire.TxConfig) (wire.Transactions, error) {
+	t := &transactions{writer: newWriter(cn, c.WriterConfig), timeout: c.Timeout}
+	t.send = t.produceTx
+	for i, id := range c.IDs {
+		t.slots[i] = slot{id: id, pid: -1, epoch: -1}
+		if err := t.init(ctx, &t.slots[i]); err != nil {
+			return nil, fmt.Errorf("take over transactional id %s: %w", id, err)
+		}
+	}
+	return t, nil
+}
+
+// init gets a new epoch for a slot's id. The coordinator may also give another producer id.
+func (t *transactions) init(ctx context.Context, s *slot) error {
+	pid, epoch := s.pid, s.epoch
+	return t.cn.call(ctx, faults.Request{Kind: faults.InitProducer, ID: s.id}, func(b *broker) error {
+		got, err := b.initProducer(s.id, t.timeout, pid, epoch)
+		if err == nil {
+			s.pid, s.epoch, s.used = got.pid, got.epoch, false
+		}
+		return err
+	})
+}
+
+// produceTx sends a parcel in its checkpoint's transaction, which it begins when it is the first. errPending when the id is not free yet.
+func (t *transactions) produceTx(p parcel) error {
+	s := &t.slots[p.n%2]
+	if s.busy && s.n != p.n {
+		return errPending
+	}
+	if !s.busy {
+		if s.used {
+			if err := t.init(nil, s); err != nil {
+				return err
+			}
+		}
+		s.n, s.busy = p.n, true
+		s.added, s.seqs = map[*partition]bool{}, map[*partition]int32{}
+	}
+	id, pid, epoch := s.id, s.pid, s.epoch
+	if !s.added[p.part] {
+		err := t.cn.call(nil, faults.Request{Kind: faults.AddPartitions, ID: id}, func(b *broker) error {
+			return b.addPartitions(id, pid, epoch, []*partition{p.part})
+		})
+		if err != nil {
+			return err
+		}
+		s.added[p.part], s.used = true, true
+	}
+	seq := s.seqs[p.part]
+	s.seqs[p.part] += int32(len(p.records))
+	return t.produce(p, id, func(b *broker) (int64, error) {
+		return b.produceTx(id, pid, epoch, p.part, seq, p.records)
+	})
+}
+
+// Wrote is described at wire.Transactions.
+func (t *transactions) Wrote(n uint64) bool {
+	t.sending.Lock()
+	defer t.sending.Unlock()
+	for _, p := range t.waiting {
+		if p.n == n {
+			return true
+		}
+	}
+	s := &t.slots[n%2]
+	return s.busy && s.n == n
+}
+
+// Commit is described at wire.Transactions.
+func (t *transactions) Commit(ctx context.Context, n uint64, who wire.Identity, at []wire.Position) error {
+	err := t.commit(ctx, n, who, at)
+	if err != nil {
+		return fmt.Errorf("commit checkpoint %d: %w", n, err)
+	}
+	t.retry() // the id is free: what waited for it can go
+	return nil
+}
+
+func (t *transactions) commit(ctx context.Context, n uint64, who wire.Identity, at []wire.Position) error {
+	if err := t.Err(); err != nil {
+		return err
+	}
+	if !t.Wrote(n) {
+		if len(at) == 0 {
+			return nil
+		}
+		return t.cn.CommitPlain(ctx, who, at)
+	}
+	t.sending.Lock()
+	defer t.sending.Unlock()
+	s := &t.slots[n%2]
+	if !s.busy || s.n != n {
+		return errors.New("its records are not sent: Flush must have returned")
+	}
+	if who.Group != "" {
+		if err := t.move(ctx, s, who, at); err != nil {
+			return err
+		}
+	}
+	if err := t.end(s); err != nil {
+		return err
+	}
+	s.busy = false
+	return nil
+}
+
+// move sends the positions. Without any it still asks the group whether who is a member of the current generation: a process that
+// is not must not commit.
+func (t *transactions) move(ctx context.Context, s *slot, who wire.Identity, at []wire.Position) error {
+	id, pid, epoch := s.id, s.pid, s.epoch
+	return t.cn.call(ctx, faults.Request{Kind: faults.TxnOffsets, ID: id}, func(b *broker) error {
+		return b.txnOffsets(id, pid, epoch, who, at)
+	})
+}
+
+// end sends the commit until it has an answer. Once one was lost, an answer that the id is someone else's says nothing of it.
+func (t *transactions) end(s *slot) error {
+	id, pid, epoch := s.id, s.pid, s.epoch
+	for range tries {
+		b := t.cn.c.enter()
+		err := b.request(t.cn, faults.Request{Kind: faults.EndTxn, ID: id}, func() error { return b.endTxn(id, pid, epoch) })
+		t.cn.c.leave()
+		switch {
+		case err == nil || errors.Is(err, wire.ErrFenced):
+			return err
+		case errors.Is(err, faults.ErrKilled):
+			return fmt.Errorf("%w: %w", wire.ErrUnknownOutcome, err)
+		case !errors.Is(err, faults.ErrLost):
+			return err
+		}
+	}
+	return fmt.Errorf("%w: transactional id %s: no answer to %d requests", wire.ErrUnknownOutcome, id, tries)
+}
