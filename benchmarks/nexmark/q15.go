@@ -15,10 +15,10 @@ func Q15(_ *stream.Builder, events Events, out Output) {
 }
 
 // perDay sums the tallies of whatever id names.
-func perDay(all *stream.Stream[struct{}, event.Bid], name string, id func(event.Bid) int64) *stream.Table[int64, sums] {
+func perDay(all *stream.Stream[struct{}, event.Bid], name string, id func(event.Bid) int64) *stream.Table[day, sums] {
 	return all.
 		GroupBy(func(_ struct{}, b event.Bid) dayID { return dayID{dayOf(b.Time), id(b)} }).
 		Aggregate(newTally, count[dayID], stream.Named(name)).
-		GroupBy(func(k dayID, t tally) (int64, tally) { return k.Day, t }).
-		Aggregate(newSums, addTally[int64], takeTally[int64], stream.Named(name+"-per-day"))
+		GroupBy(func(k dayID, t tally) (day, tally) { return k.Day, t }).
+		Aggregate(newSums, addTally[day], takeTally[day], stream.Named(name+"-per-day"))
 }
