@@ -21,9 +21,10 @@ func query(t testing.TB, name string) Query {
 
 // A check that cannot fail is none: each way of being wrong is found.
 func TestCheckFindsFaults(t *testing.T) {
-	events := event.New(event.Config{PerSecond: 1000}).First(5_000)
+	g := event.New(event.Config{PerSecond: 1000})
+	events := g.First(5_000)
 	q2, q17, q12 := query(t, "q2"), query(t, "q17"), query(t, "q12")
-	key := func(k answer.AuctionDay) any { return dayID{dayOf(event.New(event.Config{}).Time(0)), k.Auction} }
+	key := func(k answer.AuctionDay) any { return dayID{dayOf(g.Time(0)), k.Auction} }
 	for _, c := range []struct {
 		name string
 		q    Query
