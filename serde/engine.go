@@ -78,6 +78,12 @@ func plain(t reflect.Type) bool {
 	}
 }
 
+// Clones reports whether Cloner's function uses T's own method Clone. For the engine.
+func Clones[T any]() bool {
+	t := reflect.TypeFor[T]()
+	return !Plain[T]() && t.Kind() != reflect.Interface && t.Implements(reflect.TypeFor[interface{ Clone() T }]())
+}
+
 // Cloner returns a function that makes independent copies: the value itself when T is [Plain], by T's method Clone() T
 // when it has one, else through the encoded form. The function keeps a buffer and belongs to one goroutine.
 // For the engine.
@@ -86,7 +92,7 @@ func Cloner[T any](s Serde[T]) func(T) (T, error) {
 		return func(v T) (T, error) { return v, nil }
 	}
 	t := reflect.TypeFor[T]()
-	if t.Implements(reflect.TypeFor[interface{ Clone() T }]()) && t.Kind() != reflect.Interface {
+	if Clones[T]() {
 		pointer := t.Kind() == reflect.Pointer
 		return func(v T) (T, error) {
 			if pointer && reflect.ValueOf(v).IsNil() {

@@ -38,7 +38,10 @@ func (s *Store[V]) dropEncoded(e *Entry[V]) {
 	e.flags &^= given
 }
 
-// copy returns a value that has nothing in common with v.
+// Copy returns a value that has nothing in common with v.
+func (s *Store[V]) Copy(v V) V { return s.copy(v) }
+
+// copy is described at Copy.
 func (s *Store[V]) copy(v V) V {
 	switch {
 	case s.cfg.Plain:

@@ -1,0 +1,187 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// The ends of event time in a Status.
+const (
+	NoTime  = math.MinInt64
+	AllTime = math.MaxInt64
+)
+
+// An App runs a plan once. Its methods may be called from any goroutine.
+type App struct {
+	plan   *Plan
+	config *Config
+	log    *slog.Logger
+
+	counters counters
+
+	ran   atomic.Bool
+	ready chan struct{}
+	stop  chan StopMode
+	done  chan struct{}
+
+	mu struct {
+		sync.Mutex
+		state   string
+		session *session
+		ready   bool
+		err     error
+	}
+}
+
+// New prepares an app. It does nothing before Run.
+func New(p *Plan, c *Config) *App {
+	a := &App{plan: p, config: c, log: c.Logger.With("app", p.App), ready: make(chan struct{}), stop: make(chan StopMode, 1), done: make(chan struct{})}
+	a.mu.state = "new"
+	return a
+}
+
+// StopMode is stream.StopMode.
+type StopMode int
+
+// In the order of stream's.
+const (
+	Handover StopMode = iota
+	Stay
+	Drain
+)
+
+// Run is stream.App's.
+func (a *App) Run(ctx context.Context) error {
+	if a.ran.Swap(true) {
+		return errors.New("an App runs once: Build another")
+	}
+	defer close(a.done)
+	err := a.run(ctx)
+	a.setState("stopped", nil)
+	if err != nil {
+		a.setState("failed", err)
+	}
+	return err
+}
+
+// run opens what outlives a session, and has session after session until one ends for good.
+func (a *App) run(ctx context.Context) (err error) {
+	a.setState("starting", nil)
+	base, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, base.close()) }()
+	for tries := 0; ; {
+		s, err := newSession(ctx, a, base, true)
+		if err == nil {
+			a.attach(s)
+			a.setReady()
+			before := s.n
+			err = s.run(ctx, a.stop)
+			if s.n > before+1 {
+				tries = 0
+			}
+		}
+		again := &errRecover{}
+		if !errors.As(err, &again) || ctx.Err() != nil {
+			return err
+		}
+		if tries++; tries > maxTries {
+			return fmt.Errorf("gave up after %d attempts to recover: %w", maxTries, err)
+		}
+		a.log.Warn("recovering from the last commit", "error", err, "attempt", tries)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(min(time.Duration(tries)*100*time.Millisecond, 5*time.Second)):
+		}
+	}
+}
+
+// maxTries is how often in a row an app recovers without a checkpoint in between before it gives up: what fails the same way every
+// time is an error, not a loop.
+const maxTries = 10
+
+// Stop is stream.App's.
+func (a *App) Stop(ctx context.Context, how StopMode) error {
+	if !a.ran.Load() {
+		return errors.New("the app does not run")
+	}
+	select {
+	case a.stop <- how:
+	default: // it stops already
+	}
+	select {
+	case <-a.done:
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		return a.mu.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Ready is closed when every task assigned at first has its state.
+func (a *App) Ready() <-chan struct{} { return a.ready }
+
+func (a *App) setReady() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.mu.ready {
+		a.mu.ready = true
+		close(a.ready)
+	}
+}
+
+func (a *App) setState(state string, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.mu.state, a.mu.err = state, err
+}
+
+func (a *App) attach(s *session) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.mu.session, a.mu.state = s, "running"
+}
+
+// A Status is stream.Status.
+type Status struct {
+	State      string
+	Guarantee  string
+	Checkpoint uint64
+	Paused     error
+	Tasks      []TaskStatus
+}
+
+// A TaskStatus is stream.TaskStatus.
+type TaskStatus struct {
+	Task      string
+	State     string
+	Lag       int64
+	Processed int64
+	Watermark int64
+	HeldBy    string
+	WaitsFor  string
+	Restored  float64
+}
+
+// Status is stream.App's.
+func (a *App) Status() Status {
+	a.mu.Lock()
+	s, state := a.mu.session, a.mu.state
+	a.mu.Unlock()
+	if s == nil {
+		return Status{State: state}
+	}
+	st := s.status()
+	st.State = state
+	return st
+}

@@ -1,0 +1,94 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/weirstream/weir/connector"
+	"github.com/weirstream/weir/internal/task"
+)
+
+// A checkpoint is one consistent cut, from its barrier to its commit.
+type checkpoint struct {
+	n     uint64
+	wait  map[*runner]bool // tasks that have not passed the barrier
+	parts []*prepared
+	err   error
+}
+
+// A prepared is a task's part of a checkpoint.
+type prepared struct {
+	r       *runner
+	cut     *task.Cut
+	handles []connector.Handle // one per sink of the task
+}
+
+// begin sends the barrier of a new checkpoint to every task. There is one checkpoint at a time: n+1 begins when n is committed.
+func (s *session) begin() {
+	s.n++
+	s.early = false
+	cp := &checkpoint{n: s.n, wait: map[*runner]bool{}}
+	s.inflight = cp
+	for _, r := range s.runners {
+		cp.wait[r] = true
+	}
+	for _, r := range s.runners {
+		r.send(message{kind: aBarrier, n: cp.n})
+	}
+	if len(s.runners) == 0 {
+		s.commit(cp)
+	}
+}
+
+// take adds a task's part and reports whether it was the last.
+func (cp *checkpoint) take(p *prepared) bool {
+	delete(cp.wait, p.r)
+	cp.parts = append(cp.parts, p)
+	return len(cp.wait) == 0
+}
+
+// commit makes the checkpoint a fact while processing goes on above it.
+func (s *session) commit(cp *checkpoint) {
+	do := func() {
+		cp.err = s.commits.commit(s.ctx, cp)
+		s.post(event{committed: cp})
+	}
+	if !s.threaded {
+		do()
+		return
+	}
+	s.wg.Go(do)
+}
+
+// applied tells the tasks that the checkpoint is committed and in the database.
+func (s *session) applied(cp *checkpoint) {
+	s.inflight = nil
+	s.mu.Lock()
+	s.mu.committed = cp.n
+	s.mu.Unlock()
+	for _, p := range cp.parts {
+		p.r.send(message{kind: anApply, n: cp.n})
+	}
+}
+
+// A commitLog makes checkpoints atomic facts. There are two: the database of this process, and a cluster's transactions.
+type commitLog interface {
+	// recover reads what the last commit says.
+	recover(ctx context.Context) (*saved, error)
+	// equip gives a task that is being made its appenders.
+	equip(r *runner, next uint64) error
+	// write is called in the task's goroutine when it has passed a barrier: what else of the cut goes into the log.
+	write(r *runner, cut *task.Cut, handles []connector.Handle) error
+	// commit makes the checkpoint durable, visible and applied, or returns why not. What it returns ends the session.
+	commit(ctx context.Context, cp *checkpoint) error
+	// full reports whether tasks should stop taking input until what they wrote has left.
+	full() bool
+	// guarantee is what is promised, for Status.
+	guarantee() string
+	close() error
+}
+
+// saved is what the last commit says.
+type saved struct {
+	n     uint64
+	tasks map[string]*taskRecord
+}

@@ -1,0 +1,155 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// A Driver runs a plan without goroutines: when a call returns, everything it caused has happened. It is what streamtest is made
+// of, and what seeded crashes are tested with. One goroutine uses it.
+type Driver struct {
+	app   *App
+	base  *base
+	s     *session
+	ended context.Context // readers that get it return what is at hand
+}
+
+// NewDriver opens a plan and starts it from its last commit.
+func NewDriver(p *Plan, c *Config) (*Driver, error) {
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	d := &Driver{app: New(p, c), ended: ended}
+	return d, d.open()
+}
+
+func (d *Driver) open() (err error) {
+	if d.base, err = d.app.open(context.Background()); err != nil {
+		return err
+	}
+	return d.begin()
+}
+
+// begin starts a session from the last commit.
+func (d *Driver) begin() (err error) {
+	if d.s, err = newSession(context.Background(), d.app, d.base, false); err != nil {
+		d.s = nil
+		return err
+	}
+	d.app.attach(d.s)
+	return d.Poll()
+}
+
+// Poll reads and processes until nothing is left to do.
+func (d *Driver) Poll() error {
+	if d.s == nil {
+		return errors.New("the app has stopped")
+	}
+	for {
+		busy := false
+		for _, r := range d.s.runners {
+			for _, f := range r.feeds {
+				got, err := f.poll(d.ended)
+				if err != nil {
+					return fmt.Errorf("source %s: %w", f.name, err)
+				}
+				busy = busy || got
+			}
+			for r.turn() {
+				busy = true
+			}
+		}
+		for _, r := range d.s.runners { // what local exchanges delivered
+			for r.turn() {
+				busy = true
+			}
+		}
+		if err := d.s.react(); err != nil {
+			return err
+		}
+		if !busy && d.quiet() {
+			return nil
+		}
+	}
+}
+
+// quiet reports whether no mailbox and no event waits.
+func (d *Driver) quiet() bool {
+	for _, r := range d.s.runners {
+		if !r.box.empty() {
+			return false
+		}
+	}
+	return d.s.events.empty()
+}
+
+// Checkpoint takes one, and everything that follows from it.
+func (d *Driver) Checkpoint() error {
+	if err := d.Poll(); err != nil {
+		return err
+	}
+	d.s.begin()
+	if err := d.Poll(); err != nil {
+		return err
+	}
+	if cp := d.s.inflight; cp != nil {
+		return fmt.Errorf("checkpoint %d did not end: %d tasks have not passed its barrier", cp.n, len(cp.wait))
+	}
+	return nil
+}
+
+// Crash forgets everything that is not committed and starts again.
+func (d *Driver) Crash() error {
+	d.drop()
+	return d.begin()
+}
+
+// drop ends the session without a checkpoint.
+func (d *Driver) drop() {
+	if d.s != nil {
+		_ = d.s.close() // what a crash leaves behind is what recovery is for
+		d.s = nil
+	}
+}
+
+// Restart replaces the plan, as a new version of a program does. The driver was stopped, or is dropped.
+func (d *Driver) Restart(p *Plan, c *Config) error {
+	d.drop()
+	if err := d.base.close(); err != nil {
+		return err
+	}
+	d.app = New(p, c)
+	return d.open()
+}
+
+// Stop takes a last checkpoint and closes everything.
+func (d *Driver) Stop() error {
+	var errs []error
+	if d.s != nil {
+		errs = append(errs, d.Checkpoint())
+		if d.s != nil {
+			errs = append(errs, d.s.close())
+			d.s = nil
+		}
+	}
+	if d.base != nil {
+		errs = append(errs, d.base.close())
+		d.base = nil
+	}
+	return errors.Join(errs...)
+}
+
+// Close ends without a checkpoint, as a crash that nobody comes back from.
+func (d *Driver) Close() {
+	d.drop()
+	if d.base != nil {
+		_ = d.base.close()
+		d.base = nil
+	}
+}
+
+// Status is the app's.
+func (d *Driver) Status() Status { return d.app.Status() }
+
+// Counters are what was counted, by name{label,value,…}.
+func (d *Driver) Counters() map[string]int64 { return d.app.counters.all() }

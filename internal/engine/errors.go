@@ -1,0 +1,21 @@
+package engine
+
+import "errors"
+
+// The errors that Run returns by name; package stream gives them the names of its own that users compare with.
+var (
+	ErrStopTimeout  = errors.New("stop timed out")
+	ErrFenced       = errors.New("another instance took over")
+	ErrStateDir     = errors.New("state directory is not usable")
+	ErrTopic        = errors.New("a topic is missing or has the wrong settings")
+	ErrCoPartition  = errors.New("inputs are not co-partitioned")
+	ErrPositionLost = errors.New("a position was deleted by retention")
+	ErrTopology     = errors.New("the topology does not match its state")
+	ErrFormat       = errors.New("state is stored in another format")
+)
+
+// errRecover wraps what a session cannot go on from, and a new one can: the way back is the way of a restart.
+type errRecover struct{ err error }
+
+func (e *errRecover) Error() string { return e.err.Error() }
+func (e *errRecover) Unwrap() error { return e.err }

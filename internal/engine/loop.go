@@ -1,0 +1,103 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// run is the session's loop: it starts checkpoints, commits them, and stops.
+func (s *session) run(ctx context.Context, stop <-chan StopMode) (err error) {
+	defer func() { err = errors.Join(err, s.close()) }()
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	next := time.Now().Add(s.config.CheckpointInterval)
+	for {
+		select {
+		case <-ctx.Done():
+			return s.finish()
+		case <-stop:
+			return s.finish()
+		case <-s.events.news:
+		case <-ticker.C:
+			s.wakeDue()
+		}
+		if err := s.react(); err != nil {
+			return err
+		}
+		if s.endedN == len(s.runners) {
+			return s.finish()
+		}
+		if now := time.Now(); s.inflight == nil && (s.early || !now.Before(next)) {
+			s.begin()
+			next = now.Add(s.config.CheckpointInterval)
+		}
+	}
+}
+
+// wakeDue wakes the tasks whose clock is due.
+func (s *session) wakeDue() {
+	now := s.now()
+	for _, r := range s.runners {
+		if r.clockDue.Load() <= now {
+			s.wake(r)
+		}
+	}
+}
+
+// react handles what has happened.
+func (s *session) react() error {
+	s.evs = s.events.take(s.evs)
+	for _, e := range s.evs {
+		switch {
+		case e.failed != nil:
+			return e.failed
+		case e.early:
+			s.early = true
+		case e.ended != nil:
+			s.endedN++
+		case e.prepared != nil:
+			if s.inflight.take(e.prepared) {
+				s.commit(s.inflight)
+			}
+		case e.committed != nil:
+			if e.committed.err != nil {
+				return e.committed.err
+			}
+			s.applied(e.committed)
+		}
+	}
+	return nil
+}
+
+// finish takes a last checkpoint and ends the session.
+func (s *session) finish() error {
+	s.app.setState("stopping", nil)
+	deadline := time.NewTimer(s.config.StopTimeout)
+	defer deadline.Stop()
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	for _, r := range s.runners {
+		for _, f := range r.feeds {
+			f.stop()
+		}
+	}
+	last := uint64(0)
+	for last == 0 || s.inflight != nil {
+		if s.inflight == nil {
+			s.begin()
+			last = s.n
+		}
+		select {
+		case <-deadline.C:
+			return ErrStopTimeout
+		case <-s.events.news:
+		case <-ticker.C:
+			s.wakeDue()
+		}
+		if err := s.react(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,135 @@
+// Package engine runs compiled topologies: it owns the goroutines, reads inputs, moves batches between tasks, cuts checkpoints
+// with barriers, commits them, and recovers. What a record means is the business of package stream; what happens inside a
+// task is that of internal/task.
+//
+// There is one way to come back from anything that went wrong: drop every task, read what the last commit says, and start
+// from there (session). A restart after a crash takes the same way.
+package engine
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/weirstream/weir/connector"
+	"github.com/weirstream/weir/internal/task"
+	"github.com/weirstream/weir/internal/wire"
+	"github.com/weirstream/weir/state"
+)
+
+// A Plan is a compiled topology.
+type Plan struct {
+	App  string
+	Subs []*Sub // upstream first
+}
+
+// A Sub is a sub-topology.
+type Sub struct {
+	Name    string
+	Sources []*Source // in the order of the task's inputs; exchanges follow them
+	In      []*Exchange
+	Out     []*Exchange
+	Stores  []Store
+	// New makes one task. Errors are those of opening sinks and binding state: of infrastructure unless they are named ones.
+	New func(env *TaskEnv) (*task.Task, error)
+}
+
+// Stateful reports whether tasks have something to restore.
+func (s *Sub) Stateful() bool { return len(s.Stores) > 0 }
+
+// A Source is an input from outside, with its types hidden.
+type Source struct {
+	Name       string
+	Input      int // among the task's inputs
+	Partitions func(ctx context.Context, env connector.Env) (int, error)
+	Open       func(ctx context.Context, env connector.Env, partition int, from connector.Position) (task.Reader, error)
+	Positions  wire.Positions // nil when its positions cannot be committed to a group
+	Headers    bool           // something behind it looks at headers
+}
+
+// An Exchange carries records from one sub-topology to another, or to itself.
+type Exchange struct {
+	Name       string
+	Input      int // among the receiving task's inputs
+	From, To   *Sub
+	Partitions int // asked for; 0: as upstream
+	// Open reads one partition of the exchange's topic, when it goes through Kafka.
+	Open func(ctx context.Context, env connector.Env, topic string, partition int, from connector.Position) (task.Reader, error)
+}
+
+// A Store is one store of a sub-topology.
+type Store struct {
+	Name      string
+	Format    string // of keys and values
+	Changelog bool
+}
+
+// A Config is stream.Config without types, with defaults applied.
+type Config struct {
+	Cluster            connector.Cluster
+	State              state.Backend
+	StateDir           string
+	Instance           string
+	Guarantee          Guarantee
+	CheckpointInterval time.Duration
+	MaxTaskPause       time.Duration
+	TransactionTimeout time.Duration
+	SessionTimeout     time.Duration
+	StopTimeout        time.Duration
+	Workers            int
+	MemoryBytes        int64
+	Local              bool // the exchange between sub-topologies is in process
+	Logger             *slog.Logger
+	Counter            func(name string, labels ...string) func(delta int64)
+	Now                func() time.Time // the wall clock of an app without a cluster. Default time.Now
+}
+
+func (c *Config) now() time.Time {
+	if c.Now != nil {
+		return c.Now()
+	}
+	return time.Now()
+}
+
+// Guarantee is stream.Guarantee.
+type Guarantee int
+
+// In the order of stream's.
+const (
+	ExactlyOnce Guarantee = iota
+	AtLeastOnce
+	AtMostOnce
+)
+
+// A TaskEnv is what a task is made with.
+type TaskEnv struct {
+	Context   context.Context // ends with the task
+	Task      connector.Task
+	Connector connector.Env
+	Appender  wire.Appender // of the commit log: changelogs, and repartition topics and sinks unless SinkAppender is set; nil without a cluster
+	// SinkAppender is where sinks and repartition topics write under AtLeastOnce: outside of the transaction.
+	SinkAppender wire.Appender
+	DB           state.DB
+	Prefix       func(store string) []byte // of a store's keys in DB
+	StateBytes   int64                     // what the stores of this task may hold in memory
+
+	// Send hands a batch to the task that owns a partition of a local exchange. Targets is how many partitions that has, Senders
+	// how many tasks send to it, Pending how many bytes wait at the fullest one.
+	Send    func(exchange string, partition int, b task.Batch)
+	Targets func(exchange string) int
+	Senders func(exchange string) int
+	Pending func(exchange string) int64
+
+	// Topic is the name of an exchange's topic when it goes through Kafka, "" when it is local.
+	Topic func(exchange string) string
+
+	// Recovered are the handles that a two-phase sink prepared and that may not have been committed.
+	Recovered func(sink string) []connector.Handle
+
+	Count func(name string, labels ...string) func(delta int64)
+}
+
+// String names the guarantee.
+func (g Guarantee) String() string {
+	return [...]string{"exactly-once", "at-least-once", "at-most-once"}[g]
+}

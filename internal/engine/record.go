@@ -1,0 +1,167 @@
+package engine
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/weirstream/weir/connector"
+	"github.com/weirstream/weir/internal/task"
+)
+
+// A taskRecord is what a checkpoint says of one task.
+type taskRecord struct {
+	n       uint64
+	inputs  []inputRecord
+	handles []handleRecord // of sinks outside the commit log, prepared and to be committed
+}
+
+type inputRecord struct {
+	name     string
+	position connector.Position
+	mark     task.Mark
+}
+
+type handleRecord struct {
+	sink   string
+	handle connector.Handle
+}
+
+// recordVersion is the first byte of an encoded task record. A version reads its own and the one before.
+const recordVersion = 1
+
+// recordOf is the record of a task's part.
+func recordOf(p *prepared) *taskRecord {
+	rec := &taskRecord{n: p.cut.N}
+	for i, in := range p.r.t.Inputs {
+		rec.inputs = append(rec.inputs, inputRecord{in.State().Name, p.cut.Positions[i], p.cut.Marks[i]})
+	}
+	for i, h := range p.handles {
+		if h != nil {
+			rec.handles = append(rec.handles, handleRecord{p.r.t.Sinks[i].Name(), h})
+		}
+	}
+	return rec
+}
+
+// position is where an input goes on; "" for one that the record does not know.
+func (r *taskRecord) position(input string) connector.Position {
+	for i := range r.inputs {
+		if r.inputs[i].name == input {
+			return r.inputs[i].position
+		}
+	}
+	return ""
+}
+
+// mark is how far event time was.
+func (r *taskRecord) mark(input string) task.Mark {
+	for i := range r.inputs {
+		if r.inputs[i].name == input {
+			return r.inputs[i].mark
+		}
+	}
+	return task.NewMark()
+}
+
+// handlesOf are those that a sink prepared and that may not have been committed.
+func (r *taskRecord) handlesOf(sink string) (out []connector.Handle) {
+	if r == nil {
+		return nil
+	}
+	for _, h := range r.handles {
+		if h.sink == sink {
+			out = append(out, h.handle)
+		}
+	}
+	return out
+}
+
+// append encodes the record.
+func (r *taskRecord) append(b []byte) []byte {
+	b = append(b, recordVersion)
+	b = binary.AppendUvarint(b, r.n)
+	b = binary.AppendUvarint(b, uint64(len(r.inputs)))
+	for _, in := range r.inputs {
+		b = appendString(b, in.name)
+		b = appendString(b, string(in.position))
+		b = binary.AppendVarint(b, in.mark.W)
+		b = binary.AppendVarint(b, in.mark.High)
+	}
+	b = binary.AppendUvarint(b, uint64(len(r.handles)))
+	for _, h := range r.handles {
+		b = appendString(b, h.sink)
+		b = appendString(b, string(h.handle))
+	}
+	return b
+}
+
+func appendString(b []byte, s string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+// decodeRecord is the inverse of append.
+func decodeRecord(b []byte) (*taskRecord, error) {
+	if len(b) == 0 || b[0] != recordVersion {
+		return nil, fmt.Errorf("task record: version %v is not %d: it was written by another version of weir", b[:min(1, len(b))], recordVersion)
+	}
+	d := decoder{b: b[1:]}
+	r := &taskRecord{n: d.uvarint()}
+	for range d.count() {
+		in := inputRecord{name: d.string(), position: connector.Position(d.string())}
+		in.mark.W, in.mark.High = d.varint(), d.varint()
+		r.inputs = append(r.inputs, in)
+	}
+	for range d.count() {
+		r.handles = append(r.handles, handleRecord{d.string(), connector.Handle(d.string())})
+	}
+	if d.bad || len(d.b) > 0 {
+		return nil, errors.New("task record: it is damaged")
+	}
+	return r, nil
+}
+
+// A decoder reads what append wrote; bad stays set after the first fault.
+type decoder struct {
+	b   []byte
+	bad bool
+}
+
+func (d *decoder) uvarint() uint64 {
+	v, n := binary.Uvarint(d.b)
+	return taken(d, v, n)
+}
+
+func (d *decoder) varint() int64 {
+	v, n := binary.Varint(d.b)
+	return taken(d, v, n)
+}
+
+func taken[T any](d *decoder, v T, n int) T {
+	if d.bad || n <= 0 {
+		d.bad = true
+		return *new(T)
+	}
+	d.b = d.b[n:]
+	return v
+}
+
+// count is a length of something whose elements take at least a byte.
+func (d *decoder) count() int {
+	n := d.uvarint()
+	if n > uint64(len(d.b)) {
+		d.bad = true
+		return 0
+	}
+	return int(n)
+}
+
+func (d *decoder) string() string {
+	n := d.count()
+	if d.bad {
+		return ""
+	}
+	s := string(d.b[:n])
+	d.b = d.b[n:]
+	return s
+}

@@ -1,0 +1,239 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/weirstream/weir/connector"
+	"github.com/weirstream/weir/internal/task"
+	"github.com/weirstream/weir/internal/wire"
+)
+
+// A runner carries one task: its mailbox, its feeds and its place in the schedule. turn is called by one goroutine at a time;
+// everything else may be called by any.
+type runner struct {
+	s    *session
+	sub  *Sub
+	t    *task.Task
+	env  *TaskEnv
+	name string
+
+	appender wire.Appender
+	plain    wire.Appender // SinkAppender, when it is another
+	feeds    []*feed
+	prev     []*runner // tasks that send to it
+	cancel   context.CancelFunc
+
+	box     *queue[message]
+	msgs    []message
+	barrier uint64 // begun and not passed
+	last    uint64 // the last one passed
+	paused  bool   // over its budget of state until a checkpoint is applied
+
+	queued   atomic.Int64 // bytes pushed and not processed, local exchanges only
+	parked   atomic.Bool  // waits for room downstream
+	clockDue atomic.Int64
+	ended    atomic.Bool
+	status   struct {
+		sync.Mutex
+		TaskStatus
+	}
+	place place
+}
+
+// A message is what a runner finds in its mailbox.
+type message struct {
+	kind  kind
+	input int
+	batch task.Batch
+	n     uint64
+	do    func()
+}
+
+type kind int8
+
+const (
+	aBatch   kind = iota // of an input
+	anEnd                // of a bounded input
+	aBarrier             // n begins
+	anApply              // n is committed and applied
+	aCall                // to run in the task's goroutine
+)
+
+// send puts a message into the mailbox and wakes the runner.
+func (r *runner) send(m message) {
+	r.box.put(m)
+	r.s.wake(r)
+}
+
+// stepBudget is how many records a task processes before other tasks of its worker get their turn.
+const stepBudget = 1024
+
+// turn does what there is to do, for at most one budget of records, and reports whether there is more.
+func (r *runner) turn() (more bool) {
+	if err := r.receive(); err != nil {
+		r.fail(err)
+		return false
+	}
+	if err := r.t.Clock(r.s.now()); err != nil {
+		r.fail(err)
+		return false
+	}
+	if err := r.pass(); err != nil {
+		r.fail(err)
+		return false
+	}
+	done := 0
+	if r.room() {
+		var err error
+		if done, err = r.t.Step(stepBudget); err != nil {
+			r.fail(err)
+			return false
+		}
+		if err := r.pass(); err != nil {
+			r.fail(err)
+			return false
+		}
+	}
+	r.publish()
+	return done > 0
+}
+
+// receive empties the mailbox.
+func (r *runner) receive() error {
+	r.msgs = r.box.take(r.msgs)
+	for i, m := range r.msgs {
+		switch m.kind {
+		case aBatch:
+			r.t.Inputs[m.input].Push(m.batch)
+		case anEnd:
+			r.t.Inputs[m.input].State().Finished = true
+		case aBarrier:
+			r.barrier = m.n
+			r.t.Begin(m.n)
+		case anApply:
+			r.t.Applied(m.n)
+			r.paused = false
+		case aCall:
+			m.do()
+		}
+		r.msgs[i] = message{}
+	}
+	return r.t.Err()
+}
+
+// room reports whether the task may take input: there is room downstream, in the writer, and in its budget of state.
+func (r *runner) room() bool {
+	full := false
+	for _, o := range r.t.Outs {
+		full = full || o.Pending() > exchangeBytes
+	}
+	r.parked.Store(full)
+	if full { // look again: room may have come before the flag was there to see
+		full = false
+		for _, o := range r.t.Outs {
+			full = full || o.Pending() > exchangeBytes
+		}
+	}
+	return !full && !r.paused && !r.s.commits.full()
+}
+
+// exchangeBytes is how much may wait at one receiver of a local exchange before its senders stop.
+const exchangeBytes = 1 << 20
+
+// pass cuts the barrier that was begun, once it has arrived on every channel.
+func (r *runner) pass() error {
+	if r.barrier == 0 || !r.t.Aligned(r.barrier) {
+		return nil
+	}
+	n := r.barrier
+	r.barrier, r.last = 0, n
+	cut, err := r.t.Barrier(n)
+	if err != nil {
+		return err
+	}
+	handles := make([]connector.Handle, 0, len(r.t.Sinks))
+	for _, s := range r.t.Sinks {
+		h, err := s.Prepare(r.env.Context, n)
+		if err != nil {
+			return &errRecover{fmt.Errorf("task %s: sink %s: checkpoint %d: %w", r.name, s.Name(), n, err)}
+		}
+		handles = append(handles, h)
+	}
+	if err := r.s.commits.write(r, cut, handles); err != nil {
+		return err
+	}
+	r.s.post(event{prepared: &prepared{r: r, cut: cut, handles: handles}})
+	return nil
+}
+
+// publish shows the outside what has changed.
+func (r *runner) publish() {
+	queued := int64(0)
+	for i, in := range r.t.Inputs {
+		s := in.State()
+		if s.Local {
+			queued += s.Queued
+		} else if f := r.feedOf(i); f != nil {
+			f.consumed(s.Queued)
+		}
+	}
+	before := r.queued.Swap(queued)
+	if before > exchangeBytes && queued <= exchangeBytes || before > queued {
+		for _, p := range r.prev {
+			if p.parked.Load() {
+				r.s.wake(p)
+			}
+		}
+	}
+	if over := r.t.StateBytes(); over > r.env.StateBytes && !r.paused {
+		r.paused = true
+		r.s.post(event{early: true})
+	}
+	r.clockDue.Store(r.t.ClockDue())
+	if r.t.Ended() && !r.ended.Swap(true) {
+		r.s.post(event{ended: r})
+	}
+	r.show()
+}
+
+func (r *runner) feedOf(input int) *feed {
+	for _, f := range r.feeds {
+		if f.input == input {
+			return f
+		}
+	}
+	return nil
+}
+
+// show updates the task's status.
+func (r *runner) show() {
+	st := TaskStatus{Task: r.name, State: "running", WaitsFor: r.t.WaitsFor(), Restored: 1}
+	st.Watermark, st.HeldBy = r.t.Watermark()
+	for _, in := range r.t.Inputs {
+		st.Lag += in.State().Lag
+		st.Processed += in.State().Processed
+	}
+	r.status.Lock()
+	r.status.TaskStatus = st
+	r.status.Unlock()
+}
+
+func (r *runner) fail(err error) { r.s.post(event{failed: err}) }
+
+// close ends the task's part of everything.
+func (r *runner) close() error {
+	r.cancel()
+	for _, f := range r.feeds {
+		f.close()
+	}
+	err := r.t.Stop()
+	for _, s := range r.t.Sinks {
+		if e := s.Close(); e != nil && err == nil {
+			err = fmt.Errorf("task %s: close sink %s: %w", r.name, s.Name(), e)
+		}
+	}
+	return err
+}

@@ -1,0 +1,345 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sort"
+	"sync"
+	"time"
+
+	"github.com/weirstream/weir/connector"
+	"github.com/weirstream/weir/internal/overlay/keys"
+	"github.com/weirstream/weir/internal/task"
+)
+
+// A session is one life of an app's tasks: from what the last commit says to a stop or a failure. One goroutine runs its loop;
+// workers run the tasks. A driver without goroutines calls poll instead of run.
+type session struct {
+	app     *App
+	plan    *Plan
+	config  *Config
+	base    *base
+	commits commitLog
+	ctx     context.Context
+	cancel  context.CancelFunc
+
+	threaded bool
+	workers  *workers
+	events   *queue[event]
+	evs      []event
+	runners  []*runner
+	tasks    map[*Sub][]*runner // by partition
+	counts   map[*Sub]int
+
+	n        uint64      // the last checkpoint begun
+	inflight *checkpoint // not committed yet
+	early    bool        // another one is wanted soon
+	endedN   int         // tasks whose inputs have all ended
+	wg       sync.WaitGroup
+
+	mu struct {
+		sync.Mutex
+		committed uint64
+		paused    map[string]error // infrastructure waited for, by what waits
+	}
+}
+
+// An event is what the session's loop reacts to. One field is set.
+type event struct {
+	prepared  *prepared
+	committed *checkpoint
+	failed    error
+	ended     *runner
+	early     bool
+}
+
+// newSession makes the tasks as the last commit says and starts them.
+func newSession(ctx context.Context, a *App, b *base, threaded bool) (s *session, err error) {
+	s = &session{app: a, plan: a.plan, config: a.config, base: b, threaded: threaded, events: newQueue[event](), tasks: map[*Sub][]*runner{}, counts: map[*Sub]int{}}
+	s.mu.paused = map[string]error{}
+	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.close())
+		}
+	}()
+	if s.commits, err = openCommitLog(ctx, s); err != nil {
+		return s, err
+	}
+	if err = s.count(ctx); err != nil {
+		return s, err
+	}
+	if err = s.makeTasks(ctx); err != nil {
+		return s, err
+	}
+	return s, s.start()
+}
+
+// count finds how many partitions, and so tasks, each sub-topology has.
+func (s *session) count(ctx context.Context) error {
+	var problems []error
+	for _, sub := range s.plan.Subs {
+		n, err := s.countOf(ctx, sub)
+		if err != nil {
+			problems = append(problems, err)
+		}
+		s.counts[sub] = n
+	}
+	return errors.Join(problems...)
+}
+
+// countOf is the number of partitions of a sub-topology: the greatest among its sources, which must be equal where state or a
+// join puts them together; behind exchanges alone what is asked for, or the count upstream.
+func (s *session) countOf(ctx context.Context, sub *Sub) (int, error) {
+	n := 0
+	for _, src := range sub.Sources {
+		p, err := src.Partitions(ctx, s.base.env)
+		if err != nil {
+			return 0, fmt.Errorf("source %s: %w", src.Name, err)
+		}
+		if n != 0 && p != n && sub.Stateful() {
+			return 0, fmt.Errorf("%w: %s has %d partitions and %s has %d: give both the same count, or Repartition one of them",
+				ErrCoPartition, sub.Sources[0].Name, n, src.Name, p)
+		}
+		n = max(n, p)
+	}
+	asked := 0
+	for _, x := range sub.In {
+		asked = max(asked, x.Partitions)
+	}
+	if len(sub.Sources) > 0 {
+		if asked != 0 && asked != n {
+			return 0, fmt.Errorf("%w: %s has %d partitions, and a repartition joined with it asks for %d", ErrCoPartition, sub.Sources[0].Name, n, asked)
+		}
+		return n, nil
+	}
+	if asked != 0 {
+		return asked, nil
+	}
+	for _, x := range sub.In {
+		n = max(n, s.counts[x.From])
+	}
+	return n, nil
+}
+
+// makeTasks makes every task and ties it to what the last commit says.
+func (s *session) makeTasks(ctx context.Context) error {
+	saved, err := s.commits.recover(ctx)
+	if err != nil {
+		return err
+	}
+	s.n = saved.n
+	for _, sub := range s.plan.Subs {
+		for p := range s.counts[sub] {
+			r := &runner{s: s, sub: sub, name: fmt.Sprintf("%s/%d", sub.Name, p), box: newQueue[message]()}
+			s.runners = append(s.runners, r)
+			s.tasks[sub] = append(s.tasks[sub], r)
+			if err := s.makeTask(r, p, saved.tasks[r.name]); err != nil {
+				return err
+			}
+		}
+	}
+	for _, r := range s.runners {
+		for _, x := range r.sub.Out {
+			for _, to := range s.tasks[x.To] {
+				to.prev = append(to.prev, r)
+			}
+		}
+	}
+	return nil
+}
+
+// makeTask makes one task.
+func (s *session) makeTask(r *runner, partition int, rec *taskRecord) error {
+	ctx, cancel := context.WithCancel(s.ctx)
+	r.cancel = cancel
+	env := &TaskEnv{
+		Context: ctx, Task: connector.Task{Name: r.sub.Name, Partition: partition}, Connector: s.base.env, DB: s.base.db,
+		Prefix:     func(store string) []byte { return keys.Rows(r.name, store) },
+		StateBytes: s.config.MemoryBytes / 2 / int64(max(1, s.stateful())),
+		Send:       func(exchange string, p int, b task.Batch) { s.deliver(r, exchange, p, b) },
+		Targets:    func(exchange string) int { return s.counts[r.sub.out(exchange).To] },
+		Senders:    func(exchange string) int { return s.counts[r.sub.in(exchange).From] },
+		Pending:    func(exchange string) int64 { return s.pendingAt(r.sub.out(exchange)) },
+		Topic:      func(string) string { return "" },
+		Recovered:  rec.handlesOf,
+		Count:      s.counter,
+	}
+	r.env = env
+	if err := s.commits.equip(r, s.n+1); err != nil {
+		return err
+	}
+	t, err := r.sub.New(env)
+	if err != nil {
+		return fmt.Errorf("task %s: %w", r.name, err)
+	}
+	r.t = t
+	for _, src := range r.sub.Sources {
+		n, err := src.Partitions(ctx, s.base.env)
+		if err != nil {
+			return err
+		}
+		if partition >= n { // a topic with fewer partitions than its sibling
+			t.Inputs[src.Input].State().Finished = true
+			continue
+		}
+		f := &feed{r: r, input: src.Input, name: fmt.Sprintf("%s/%d", src.Name, partition), limit: feedBytes, wake: make(chan struct{}, 1)}
+		env := s.base.env
+		env.Headers = src.Headers
+		f.open = func(ctx context.Context, from connector.Position) (task.Reader, error) {
+			return src.Open(ctx, env, partition, from)
+		}
+		if rec != nil {
+			f.end = rec.position(src.Name)
+			t.Inputs[src.Input].State().Restore(rec.mark(src.Name))
+			t.Inputs[src.Input].Restart(f.end)
+		}
+		r.feeds = append(r.feeds, f)
+	}
+	return nil
+}
+
+// feedBytes is how much of one input may be fetched and not processed.
+const feedBytes = 4 << 20
+
+func (s *session) stateful() int {
+	n := 0
+	for _, sub := range s.plan.Subs {
+		if sub.Stateful() {
+			n += s.counts[sub]
+		}
+	}
+	return n
+}
+
+func (sub *Sub) out(exchange string) *Exchange { return find(sub.Out, exchange) }
+func (sub *Sub) in(exchange string) *Exchange  { return find(sub.In, exchange) }
+
+func find(xs []*Exchange, name string) *Exchange {
+	for _, x := range xs {
+		if x.Name == name {
+			return x
+		}
+	}
+	panic("engine: no exchange " + name)
+}
+
+// deliver carries a batch over a local exchange.
+func (s *session) deliver(from *runner, exchange string, p int, b task.Batch) {
+	x := from.sub.out(exchange)
+	to := s.tasks[x.To][p]
+	to.queued.Add(int64(b.Bytes()))
+	to.send(message{kind: aBatch, input: x.Input, batch: b})
+}
+
+// pendingAt is how many bytes wait at the fullest receiver of an exchange.
+func (s *session) pendingAt(x *Exchange) (n int64) {
+	for _, to := range s.tasks[x.To] {
+		n = max(n, to.queued.Load())
+	}
+	return n
+}
+
+// start runs start hooks and sets everything going.
+func (s *session) start() error {
+	for _, r := range s.runners {
+		if err := r.t.Start(s.now()); err != nil {
+			return err
+		}
+		r.publish()
+	}
+	if !s.threaded {
+		return nil
+	}
+	s.workers = newWorkers(s.config.Workers)
+	for _, r := range s.runners {
+		s.wake(r)
+		for _, f := range r.feeds {
+			ctx, cancel := context.WithCancel(r.env.Context)
+			f.cancel = cancel
+			s.wg.Go(func() { f.run(ctx) })
+		}
+	}
+	return nil
+}
+
+// wake schedules a runner.
+func (s *session) wake(r *runner) {
+	if s.workers != nil {
+		s.workers.wake(r)
+	}
+}
+
+func (s *session) post(e event) { s.events.put(e) }
+
+// now is the wall clock in ms: the cluster's, virtual in tests.
+func (s *session) now() int64 {
+	if s.base.log != nil {
+		return s.base.log.Now().UnixMilli()
+	}
+	return s.config.now().UnixMilli()
+}
+
+// pause and resume note what is being waited for.
+func (s *session) pause(what string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mu.paused[what] == nil {
+		s.app.log.Warn("waiting", "for", what, "error", err)
+	}
+	s.mu.paused[what] = err
+}
+
+func (s *session) resume(what string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.mu.paused, what)
+}
+
+func (s *session) counter(name string, labels ...string) func(int64) {
+	return s.app.counters.get(s.config, name, labels)
+}
+
+// close ends everything the session owns. It may be called on one half made.
+func (s *session) close() error {
+	s.cancel()
+	if s.workers != nil {
+		s.workers.stop()
+	}
+	s.wg.Wait()
+	var errs []error
+	for _, r := range s.runners {
+		if r.t != nil {
+			errs = append(errs, r.close())
+		}
+	}
+	if s.commits != nil {
+		errs = append(errs, s.commits.close())
+	}
+	return errors.Join(errs...)
+}
+
+// status collects what the runners show.
+func (s *session) status() Status {
+	s.mu.Lock()
+	st := Status{Checkpoint: s.mu.committed, Guarantee: s.commits.guarantee()}
+	names := make([]string, 0, len(s.mu.paused))
+	for what := range s.mu.paused {
+		names = append(names, what)
+	}
+	sort.Strings(names)
+	for _, what := range names {
+		st.Paused = errors.Join(st.Paused, fmt.Errorf("%s: %w", what, s.mu.paused[what]))
+	}
+	s.mu.Unlock()
+	for _, r := range s.runners {
+		r.status.Lock()
+		st.Tasks = append(st.Tasks, r.status.TaskStatus)
+		r.status.Unlock()
+	}
+	return st
+}
+
+// tick is how often the loop looks at the clock for tasks that wait for it.
+const tick = 10 * time.Millisecond

@@ -1,0 +1,123 @@
+package engine
+
+import (
+	"hash/maphash"
+	"sync"
+	"time"
+)
+
+// workers run turns. A runner belongs to one of them, by hash, so that its state stays in that core's cache; an idle worker steals
+// from the one with the most waiting.
+type workers struct {
+	wg sync.WaitGroup
+	mu struct {
+		sync.Mutex
+		queues  [][]*runner
+		stopped bool
+	}
+	work *sync.Cond
+}
+
+// place is where a runner is in the schedule. It is guarded by workers.mu.
+type place struct {
+	worker  int
+	known   bool
+	waiting bool // in a queue
+	running bool
+	again   bool // woken while running
+}
+
+// turnTime is how long a worker stays with one runner while others wait.
+const turnTime = 5 * time.Millisecond
+
+func newWorkers(n int) *workers {
+	w := &workers{}
+	w.work = sync.NewCond(&w.mu)
+	w.mu.queues = make([][]*runner, max(1, n))
+	for i := range w.mu.queues {
+		w.wg.Go(func() { w.run(i) })
+	}
+	return w
+}
+
+// wake makes sure that the runner has a turn after this call.
+func (w *workers) wake(r *runner) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.wakeLocked(r)
+}
+
+func (w *workers) wakeLocked(r *runner) {
+	p := &r.place
+	if !p.known {
+		p.known = true
+		p.worker = int(maphash.String(seed, r.name) % uint64(len(w.mu.queues)))
+	}
+	switch {
+	case p.running:
+		p.again = true
+	case !p.waiting && !w.mu.stopped:
+		p.waiting = true
+		w.mu.queues[p.worker] = append(w.mu.queues[p.worker], r)
+		w.work.Signal()
+	}
+}
+
+var seed = maphash.MakeSeed()
+
+// run is one worker.
+func (w *workers) run(i int) {
+	for {
+		r := w.take(i)
+		if r == nil {
+			return
+		}
+		more := true
+		for started := time.Now(); more && time.Since(started) < turnTime; {
+			more = r.turn()
+		}
+		w.mu.Lock()
+		r.place.running = false
+		if more || r.place.again {
+			r.place.again = false
+			w.wakeLocked(r)
+		}
+		w.mu.Unlock()
+	}
+}
+
+// take waits for a runner; nil when the workers stop.
+func (w *workers) take(i int) *runner {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for {
+		if w.mu.stopped {
+			return nil
+		}
+		from := i
+		if len(w.mu.queues[i]) == 0 {
+			for j, q := range w.mu.queues {
+				if len(q) > len(w.mu.queues[from]) {
+					from = j
+				}
+			}
+		}
+		if q := w.mu.queues[from]; len(q) > 0 {
+			r := q[0]
+			q[0] = nil
+			w.mu.queues[from] = q[1:]
+			r.place.waiting, r.place.running = false, true
+			return r
+		}
+		w.work.Wait()
+	}
+}
+
+// stop ends the workers after their present turns.
+func (w *workers) stop() {
+	w.mu.Lock()
+	w.mu.stopped = true
+	w.work.Broadcast()
+	w.mu.Unlock()
+	w.wg.Wait()
+}

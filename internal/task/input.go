@@ -1,0 +1,139 @@
+package task
+
+import (
+	"context"
+
+	"github.com/weirstream/weir/connector"
+)
+
+// An Input is one of a task's queues of batches. The typed loop behind it lives in package stream.
+type Input interface {
+	// State is the bookkeeping that the task reads and writes.
+	State() *InputState
+	// Push takes a batch that was read, or sent by another task.
+	Push(b Batch)
+	// Head is the event time of the next record, or false when there is none that may be taken now.
+	Head() (time int64, ok bool)
+	// Run processes records in order while their time is at most until, at most budget of them, and returns how many.
+	Run(until int64, budget int) int
+	// Position is where to read on after what was processed. "" before the first record, and for local exchanges.
+	Position() connector.Position
+	// Restart is called before the first batch with where the last checkpoint was.
+	Restart(at connector.Position)
+	// Aligned reports whether barrier n has arrived on every channel of the input. Inputs from outside have no channels: always.
+	Aligned(n uint64) bool
+	// Pass forgets barrier n: channels that waited behind it are read again.
+	Pass(n uint64)
+}
+
+// A Batch is what is pushed into an Input: its typed form is known to the Input it is meant for.
+type Batch interface {
+	Len() int
+	Bytes() int
+}
+
+// A Reader reads one partition for an Input. One goroutine uses it, not the task's.
+type Reader interface {
+	// Next is connector.Reader's.
+	Next(ctx context.Context) (Batch, error)
+	Close() error
+}
+
+// InputState is what the task and the engine know about an input.
+type InputState struct {
+	Mark
+	Name     string
+	Table    bool  // a table that is not versioned: it does not hold the watermark back
+	Local    bool  // a local exchange
+	Disorder int64 // how far behind the latest record of its partition a record may be and be on time, in ms
+
+	IdleAfter     int64 // how long the input must have been at its end to be idle, in ms
+	ClockWhenIdle bool  // the watermark follows the wall clock while idle
+	endSince      int64 // when the end was reached, by the wall clock; 0 while it is not
+
+	More      bool  // the source is known to have more than what was pushed: a join waits for it
+	AtEnd     bool  // nothing more exists
+	Finished  bool  // bounded, and read whole; it ends when what was pushed is processed
+	Lag       int64 // records known to be behind what was pushed
+	Queued    int64 // bytes pushed and not yet processed
+	Processed int64 // records
+	blocked   bool  // a barrier was begun and is not aligned yet
+}
+
+// Restore takes the watermark of the last checkpoint as a floor: it never sinks.
+func (s *InputState) Restore(m Mark) {
+	s.W, s.High = max(s.W, m.W), max(s.High, m.High)
+}
+
+// Blocked reports whether the input may not be read because a barrier is being aligned.
+func (s *InputState) Blocked() bool { return s.blocked }
+
+// Observe notes the event time of a record that is about to be processed, and does what is due by it first.
+func (t *Task) Observe(s *InputState, time int64) {
+	if time <= s.High {
+		return
+	}
+	s.High = time
+	w := time - s.Disorder
+	if w > time { // underflow near the beginning of time
+		w = MinTime
+	}
+	if w > s.W {
+		s.W = w
+		if w >= t.due && t.anyDue() {
+			t.walk()
+		}
+	}
+}
+
+// Advance is called by an input whose mark has moved between two records: what is due by it comes before the next one.
+func (t *Task) Advance() {
+	if t.anyDue() {
+		t.walk()
+	}
+}
+
+// anyDue reports whether a node's input watermark has reached what it waits for; one input alone may be far ahead of the others.
+func (t *Task) anyDue() bool {
+	for _, n := range t.Nodes {
+		if n.next != MaxTime && n.In() >= n.next {
+			return true
+		}
+	}
+	return false
+}
+
+// took notes that a batch has come: an input that was idle is active before its first record is processed.
+func (s *InputState) Took(bytes int) {
+	s.Queued += int64(bytes)
+	s.Idle = false
+	s.endSince = 0
+}
+
+// quiet judges an input that was read to its end: idle after IdleAfter. It returns when to look again.
+func (s *InputState) quiet(now int64) (changed bool, again int64) {
+	if s.Ended || !s.AtEnd || s.Queued > 0 {
+		s.endSince = 0
+		return false, MaxTime
+	}
+	if s.endSince == 0 {
+		s.endSince = now
+	}
+	due := s.endSince + s.IdleAfter
+	if now < due {
+		return false, due
+	}
+	changed = !s.Idle
+	s.Idle = true
+	if s.ClockWhenIdle && now > s.High {
+		s.High = now
+		changed = true
+	}
+	if s.ClockWhenIdle {
+		return changed, now + clockStep
+	}
+	return changed, MaxTime
+}
+
+// clockStep is how often the watermark of an idle input follows the wall clock, in ms.
+const clockStep = 100

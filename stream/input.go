@@ -1,0 +1,164 @@
+package stream
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/weirstream/weir/connector"
+	"github.com/weirstream/weir/internal/task"
+)
+
+// An input is the typed loop over one partition of a source.
+type input[K, V any] struct {
+	state     task.InputState
+	task      *task.Task
+	node      *task.Node
+	maxFuture int64 // ms ahead of the wall clock; negative: no bound
+	next      recv[K, V]
+	row       func(c *task.Context, r *Record[K, V]) // instead of next, for tables: deletions included
+	reject    rejection
+	nulls     func(int64)
+
+	queue   []*sourceBatch[K, V]
+	i       int          // of the next record in queue[0]
+	rec     Record[K, V] // it, when decoded
+	time    int64        // its event time
+	decoded bool
+	pos     connector.Position // where the last finished batch ended
+}
+
+func (in *input[K, V]) State() *task.InputState { return &in.state }
+
+// Restart says where reading goes on.
+func (in *input[K, V]) Restart(at connector.Position) { in.pos = at }
+
+func (in *input[K, V]) Aligned(uint64) bool { return true }
+func (in *input[K, V]) Pass(uint64)         {}
+
+// Push takes a batch. An empty one is news of the partition's state.
+func (in *input[K, V]) Push(b task.Batch) {
+	sb := b.(*sourceBatch[K, V])
+	s := sb.State()
+	in.state.More, in.state.AtEnd, in.state.Lag = s.More, s.AtEnd, s.Lag
+	if sb.Len() == 0 && len(in.queue) == 0 {
+		in.finish(sb)
+		return
+	}
+	if sb.Len() > 0 {
+		in.state.Took(sb.Bytes())
+	}
+	in.queue = append(in.queue, sb)
+}
+
+// finish ends a batch.
+func (in *input[K, V]) finish(b *sourceBatch[K, V]) {
+	if end := b.End(); end != "" {
+		in.pos = end
+	}
+	b.Release()
+}
+
+// Head decodes the next record to learn its time. Records that a policy rejects are skipped on the way.
+func (in *input[K, V]) Head() (int64, bool) {
+	if in.state.Blocked() {
+		return 0, false
+	}
+	for len(in.queue) > 0 {
+		b := in.queue[0]
+		for in.i < b.Len() {
+			if in.decoded || in.decode(b) {
+				return in.time, true
+			}
+			in.i++
+		}
+		in.pop()
+	}
+	return 0, false
+}
+
+// pop ends the first batch of the queue.
+func (in *input[K, V]) pop() {
+	b := in.queue[0]
+	in.queue[0] = nil
+	in.queue = in.queue[1:]
+	if b.Len() > 0 {
+		in.state.Queued -= int64(b.Bytes())
+	}
+	in.i = 0
+	in.finish(b)
+}
+
+// decode reads the record at i and checks its time. It reports false when the record was rejected.
+func (in *input[K, V]) decode(b *sourceBatch[K, V]) bool {
+	in.rec = Record[K, V]{}
+	err := b.Decode(in.i, &in.rec)
+	if err == nil {
+		in.time = millis(in.rec.Time)
+		if in.maxFuture >= 0 && in.time > in.task.Now()+in.maxFuture {
+			err = fmt.Errorf("%w: %v is more than %v ahead of the clock", ErrFuture, in.rec.Time.UTC(), time.Duration(in.maxFuture)*time.Millisecond)
+		}
+	}
+	if err != nil {
+		in.enter()
+		in.reject(&in.task.Context, err, nil)
+		return false
+	}
+	in.decoded = true
+	return true
+}
+
+// enter makes the record the one at hand.
+func (in *input[K, V]) enter() {
+	c := &in.task.Context
+	c.Time, c.Headers, c.Origin, c.NoKey = in.time, in.rec.Headers, in.rec.Origin, in.rec.NoKey
+	c.Fault, c.Raw = in.node, in
+}
+
+// Run processes records.
+func (in *input[K, V]) Run(until int64, budget int) (done int) {
+	c := &in.task.Context
+	for done < budget {
+		if !in.decoded {
+			if _, ok := in.Head(); !ok {
+				break
+			}
+		}
+		if in.time > until {
+			break
+		}
+		in.task.Observe(&in.state, in.time)
+		in.enter()
+		in.decoded = false
+		switch {
+		case in.row != nil:
+			in.row(c, &in.rec)
+		case in.rec.Deleted:
+			in.nulls(1)
+		default:
+			in.next(c, in.rec.Key, in.rec.Value)
+		}
+		in.i++
+		in.state.Processed++
+		done++
+	}
+	if len(in.queue) > 0 && in.i >= in.queue[0].Len() {
+		in.pop()
+	}
+	return done
+}
+
+// Position is where to read on.
+func (in *input[K, V]) Position() connector.Position {
+	if in.i > 0 && len(in.queue) > 0 {
+		return in.queue[0].Position(in.i - 1)
+	}
+	return in.pos
+}
+
+// Raw is for dead letters.
+func (in *input[K, V]) Raw() (key, value []byte) {
+	if len(in.queue) == 0 {
+		return nil, nil
+	}
+	return in.queue[0].Raw(in.i)
+}

@@ -1,0 +1,101 @@
+package stream
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+
+	"github.com/weirstream/weir/internal/task"
+	"github.com/weirstream/weir/internal/topology"
+	"github.com/weirstream/weir/serde"
+)
+
+// recv is the typed end of an operator: the call chain of a task is made of these, with nothing between them. Changes of tables
+// travel as recv[K, table.Change[V]].
+type recv[K, V any] = func(c *task.Context, k K, v V)
+
+// An operator is the typed part of a node: topology.Node.Spec.
+type operator struct {
+	opts settings
+	// bind checks and binds what depends on the configuration, at Build. Its result is given to make by instance.bound.
+	bind func(at *binding) (any, error)
+	// make returns the node's receiver in one task: a recv, or for several ports a []any of them. A source's is nil: it
+	// adds an input to the task.
+	make     func(in *instance) any
+	needsOld bool // it looks at the old values of changes
+	reserde  func(key, value any)
+	headers  bool // it looks at headers, or passes them to the outside
+	// what only some nodes are
+	source   *sourceSpec
+	sink     *sinkSpec
+	exchange *exchangeSpec
+	stores   []storeSpec
+}
+
+// spec is the operator of a node.
+func specOf(n *topology.Node) *operator { return n.Spec.(*operator) }
+
+// add puts a node into the graph. A stateless node without a name is numbered by kind: its name is for people only.
+func (b *Builder) add(kind topology.Kind, o settings, op *operator, parents ...topology.Edge) *topology.Node {
+	op.opts = o
+	name := o.name
+	if name == "" {
+		b.counts[string(kind)]++
+		name = fmt.Sprintf("%s-%d", kind, b.counts[string(kind)])
+	}
+	return b.graph.Add(&topology.Node{Kind: kind, Name: name, Line: o.line, Parents: parents, Spec: op})
+}
+
+// caller is the line outside of this package that called into it. It gives each link of a chain over several lines its own
+// line; behind a user's wrapper it is the wrapper's.
+func caller() string {
+	var pcs [16]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
+	for {
+		f, more := frames.Next()
+		if !strings.HasPrefix(f.Function, thisPackage) {
+			return fmt.Sprintf("%s:%d", shortFile(f.File), f.Line)
+		}
+		if !more {
+			return "?"
+		}
+	}
+}
+
+const thisPackage = "github.com/weirstream/weir/stream."
+
+// shortFile is the last two elements of a path: enough to find the file, the same on every machine.
+func shortFile(path string) string {
+	parts := strings.Split(path, "/")
+	return strings.Join(parts[max(0, len(parts)-2):], "/")
+}
+
+// base is the name that stateful operators behind n are called after: that of the nearest source, exchange or stateful
+// operator upstream. Stateless operators do not count, so that adding one loses no state.
+func base(n *topology.Node) string {
+	for n.Kind != topology.Source && n.Kind != topology.ExchangeIn && len(n.Stores) == 0 && len(n.Parents) > 0 {
+		n = n.Parents[0].Node
+	}
+	return n.Name
+}
+
+// at is the edge that leaves a node by its first port.
+func at(n *topology.Node) topology.Edge { return topology.Edge{Node: n} }
+
+// keep returns s as a serde of T, when it is one: a type that comes back later in the chain keeps its serde.
+func keep[T any](serdes ...any) serde.Serde[T] {
+	for _, s := range serdes {
+		if s, ok := s.(serde.Serde[T]); ok && s != nil {
+			return s
+		}
+	}
+	return nil
+}
+
+// orFor is s, or what For picks.
+func orFor[T any](s serde.Serde[T]) serde.Serde[T] {
+	if s == nil {
+		return serde.For[T]()
+	}
+	return s
+}

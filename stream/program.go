@@ -1,0 +1,126 @@
+package stream
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/weirstream/weir/internal/engine"
+	"github.com/weirstream/weir/internal/task"
+	"github.com/weirstream/weir/internal/topology"
+)
+
+// A program is a checked topology, bound to a configuration.
+type program struct {
+	config  *Config
+	graph   *topology.Graph
+	results map[*topology.Node]any
+}
+
+// A storeSpec is state that a node owns.
+type storeSpec struct {
+	name      string
+	changelog bool
+	format    func(bound any) string // of keys and values, from what bind returned
+}
+
+// A Compiled is a topology bound to a configuration. For the engine: streamtest runs one under virtual time, after it has put
+// its own ends in the place of sources and sinks that are not topics.
+type Compiled struct {
+	Plan   *engine.Plan
+	Config *engine.Config
+	prog   *program
+}
+
+// Compile checks the topology and the configuration together, as Build does. For the engine.
+func (b *Builder) Compile(c Config) (*Compiled, error) {
+	problems := []error{c.Validate(), b.check()}
+	config := c.withDefaults()
+	p := &program{config: &config, graph: &b.graph, results: map[*topology.Node]any{}}
+	stateful := false
+	for _, n := range b.graph.Nodes {
+		op := specOf(n)
+		stateful = stateful || len(op.stores) > 0
+		if op.bind == nil {
+			continue
+		}
+		r, err := op.bind(&binding{app: b.name, node: n, config: &config})
+		if err != nil {
+			problems = append(problems, fmt.Errorf("%s: %s: %w", n.Line, n.Name, err))
+		}
+		p.results[n] = r
+	}
+	if stateful && config.State == nil {
+		problems = append(problems, fmt.Errorf("config: State is not set, and the topology keeps state: use pebblestore.New(…) or state.InMemory()"))
+	}
+	if err := errors.Join(problems...); err != nil {
+		return nil, err
+	}
+	return &Compiled{Plan: p.plan(b.name), Config: config.engine(), prog: p}, nil
+}
+
+// plan is the engine's form of the program.
+func (p *program) plan(app string) *engine.Plan {
+	plan := &engine.Plan{App: app}
+	subs := map[*topology.Sub]*engine.Sub{}
+	for _, s := range p.graph.Subs {
+		es := &engine.Sub{Name: s.Name}
+		subs[s] = es
+		plan.Subs = append(plan.Subs, es)
+	}
+	for _, s := range p.graph.Subs {
+		es := subs[s]
+		headers := false
+		for _, n := range s.Nodes {
+			headers = headers || specOf(n).headers
+		}
+		for i, n := range s.Ins() {
+			op := specOf(n)
+			if n.Kind == topology.Source {
+				src := op.source.engineSource(n, i)
+				src.Headers = headers
+				es.Sources = append(es.Sources, src)
+				continue
+			}
+			x := &engine.Exchange{Name: op.exchange.name, Input: i, From: subs[n.Peer.Sub()], To: es, Partitions: op.exchange.partitions}
+			x.From.Out = append(x.From.Out, x)
+			es.In = append(es.In, x)
+		}
+		for _, n := range s.Nodes {
+			for _, st := range specOf(n).stores {
+				es.Stores = append(es.Stores, engine.Store{Name: st.name, Format: st.format(p.results[n]), Changelog: st.changelog})
+			}
+		}
+		sub := s
+		es.New = func(env *engine.TaskEnv) (*task.Task, error) { return p.compile(sub, env) }
+	}
+	return plan
+}
+
+// engine is the configuration without types.
+func (c *Config) engine() *engine.Config {
+	e := &engine.Config{
+		Cluster: c.Cluster, State: c.State, StateDir: c.StateDir, Instance: c.Instance, Guarantee: engine.Guarantee(c.Guarantee),
+		CheckpointInterval: c.CheckpointInterval, MaxTaskPause: c.MaxTaskPause, TransactionTimeout: c.TransactionTimeout,
+		SessionTimeout: c.SessionTimeout, StopTimeout: c.StopTimeout, Workers: c.Workers, MemoryBytes: c.MemoryBytes,
+		Local:  c.Exchange == Local || c.Cluster == nil,
+		Logger: c.Logger,
+	}
+	if c.Metrics != nil {
+		e.Counter = c.Metrics.Counter
+	}
+	return e
+}
+
+// Replace puts another connector in the place of a source or a sink. For streamtest.
+func (c *Compiled) Replace(name string, connector any) (found bool, err error) {
+	for _, n := range c.prog.graph.Nodes {
+		op := specOf(n)
+		switch {
+		case op.source != nil && op.source.name == name:
+			return true, op.source.replace(connector)
+		case op.sink != nil && op.sink.name == name:
+			return true, op.sink.replace(connector)
+		}
+	}
+	return false, nil
+}

@@ -1,0 +1,88 @@
+package stream
+
+import (
+	"fmt"
+
+	"github.com/weirstream/weir/internal/engine"
+	"github.com/weirstream/weir/internal/task"
+	"github.com/weirstream/weir/internal/topology"
+	"github.com/weirstream/weir/serde"
+)
+
+// Repartition sends the stream through an internal topic.
+func (s *Stream[K, V]) Repartition(opts ...RepartitionOption) *Stream[K, V] {
+	o := repartitionOptions(opts)
+	name := o.name
+	if name == "" {
+		name = base(s.node)
+	}
+	return s.repartition(name, o)
+}
+
+// partitioned is s with its records where their keys belong: s itself unless the key was changed. name is that of the operator
+// which needs it.
+func (s *Stream[K, V]) partitioned(name string, o settings) *Stream[K, V] {
+	if !s.rekeyed {
+		return s
+	}
+	return s.repartition(name, o)
+}
+
+// An exchangeSpec is the pair of nodes of a repartition.
+type exchangeSpec struct {
+	name       string
+	partitions int
+	engine     *engine.Exchange
+}
+
+// exchangeSerdes are those of a repartition, bound.
+type exchangeSerdes[K, V any] struct {
+	key   serde.Serde[K]
+	value serde.Serde[V]
+}
+
+// repartition makes the two ends. Their name is name-repartition.
+func (s *Stream[K, V]) repartition(name string, o settings) *Stream[K, V] {
+	if o.partitions < 0 {
+		s.b.problem(o.line, fmt.Errorf("repartition %s: Partitions(%d) is negative", name, o.partitions))
+	}
+	spec := &exchangeSpec{name: name + "-repartition", partitions: o.partitions}
+	bind := func(b *binding) (any, error) {
+		key, err := bindInternal(b, s.key, true)
+		if err != nil {
+			return nil, err
+		}
+		value, err := bindInternal(b, s.value, false)
+		return &exchangeSerdes[K, V]{key, value}, err
+	}
+	oOut, oIn := o, o
+	oOut.name, oIn.name = spec.name+"-out", spec.name
+	out := s.b.add(topology.ExchangeOut, oOut, &operator{exchange: spec, bind: bind, make: func(in *instance) any {
+		return makeOut[K, V](in, spec)
+	}}, at(s.node))
+	in := s.b.add(topology.ExchangeIn, oIn, &operator{exchange: spec, bind: bind, make: func(in *instance) any {
+		makeIn[K, V](in, spec)
+		return nil
+	}})
+	out.Peer, in.Peer = in, out
+	out.Detail = spec.name
+	c := *s
+	c.node, c.rekeyed = in, false
+	return &c
+}
+
+// makeOut is the sending end in one task.
+func makeOut[K, V any](in *instance, spec *exchangeSpec) recv[K, V] {
+	s := bound[*exchangeSerdes[K, V]](in)
+	o := &localOut[K, V]{in: in, name: spec.name, node: in.self(), key: s.key, reject: in.rejection(), from: in.task.Partition,
+		pending: make([][]item[K, V], in.env.Targets(spec.name)), sent: task.NewMark(), size: 64}
+	in.task.Outs = append(in.task.Outs, o)
+	return o.receive
+}
+
+// makeIn is the receiving end in one task.
+func makeIn[K, V any](in *instance, spec *exchangeSpec) {
+	l := newLocalIn[K, V](in, spec.name, in.env.Senders(spec.name))
+	in.task.AddInput(in.self(), l)
+	l.next = outs[K, V](in)
+}

@@ -1,0 +1,139 @@
+package stream
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/weirstream/weir/internal/overlay"
+	"github.com/weirstream/weir/internal/task"
+	"github.com/weirstream/weir/internal/topology"
+	"github.com/weirstream/weir/serde"
+	"github.com/weirstream/weir/state"
+)
+
+// A row is what a table keeps per key: the value and the time of its latest update.
+type row[V any] struct {
+	v V
+	t int64
+}
+
+// A rowSerde encodes rows: eight bytes of time, then the value.
+type rowSerde[V any] struct{ value serde.Serde[V] }
+
+func (s rowSerde[V]) Append(dst []byte, r row[V]) ([]byte, error) {
+	return s.value.Append(binary.BigEndian.AppendUint64(dst, uint64(r.t)), r.v)
+}
+
+func (s rowSerde[V]) Decode(b []byte) (r row[V], err error) {
+	if len(b) < 8 {
+		return r, errors.New("a row has less than its time")
+	}
+	r.t = int64(binary.BigEndian.Uint64(b))
+	r.v, err = s.value.Decode(b[8:])
+	return r, err
+}
+
+func (s rowSerde[V]) Format() string { return "row/1:" + s.value.Format() }
+
+// rowSerdes are those of a table with a store, bound.
+type rowSerdes[K, V any] struct {
+	key   serde.Serde[K]
+	value serde.Serde[V]
+}
+
+// bindRows binds the serdes of a table's store.
+func bindRows[K, V any](key serde.Serde[K], value serde.Serde[V]) func(*binding) (any, error) {
+	return func(b *binding) (any, error) {
+		k, err := bindInternal(b, key, true)
+		if err != nil {
+			return nil, err
+		}
+		v, err := bindInternal(b, value, false)
+		return &rowSerdes[K, V]{k, v}, err
+	}
+}
+
+// rowStoreSpec declares the store of a table to the engine.
+func rowStoreSpec[K, V any](name string) storeSpec {
+	return storeSpec{name: name, changelog: true, format: func(bound any) string {
+		s := bound.(*rowSerdes[K, V])
+		return formatOf("table", s.key, rowSerde[V]{s.value})
+	}}
+}
+
+// formatOf is the format of a store as the engine compares it.
+func formatOf[K, V any](kind string, key serde.Serde[K], value serde.Serde[V]) string {
+	b, _ := state.NewFormat(kind, key, value).AppendBinary(nil) // it never fails
+	return string(b)
+}
+
+// rows is a table's store in one task.
+type rows[K, V any] struct {
+	store *overlay.Store[row[V]]
+	key   serde.Serde[K]
+	buf   []byte
+}
+
+// rowsOf opens the store of a node, once per task.
+func rowsOf[K, V any](in *instance, n *topology.Node) *rows[K, V] {
+	if r, ok := in.stores[n]; ok {
+		return r.(*rows[K, V])
+	}
+	s := in.results[n].(*rowSerdes[K, V])
+	r := &rows[K, V]{key: s.key, store: openStore(in, n.Stores[0], rowSerde[V]{s.value}, serde.Plain[V](), cloneRow(s.value), needsOld(n))}
+	in.stores[n] = r
+	return r
+}
+
+// cloneRow copies rows whose value has a Clone of its own; nil: they are copied through their encoded form.
+func cloneRow[V any](s serde.Serde[V]) func(row[V]) row[V] {
+	if !serde.Clones[V]() {
+		return nil
+	}
+	clone := serde.Cloner(s)
+	return func(r row[V]) row[V] {
+		r.v, _ = clone(r.v) // a Clone method does not fail
+		return r
+	}
+}
+
+// openStore opens a store of the task being made. The engine freezes stores in the order in which they are declared, whatever the
+// order in which they are opened.
+func openStore[V any](in *instance, name string, s serde.Serde[V], plain bool, clone func(V) V, keepOld bool) *overlay.Store[V] {
+	st := overlay.New(overlay.Config[V]{
+		Name: name, DB: in.env.DB, Prefix: in.env.Prefix(name), Serde: s, Plain: plain, Clone: clone, KeepOld: keepOld,
+		LimitBytes: int(in.env.StateBytes),
+	})
+	in.opened[name] = st
+	return st
+}
+
+// encode is the key's bytes, valid until the next call.
+func (r *rows[K, V]) encode(k K) ([]byte, error) {
+	b, err := r.key.Append(r.buf[:0], k)
+	if err != nil {
+		return nil, fmt.Errorf("key: %w", err)
+	}
+	r.buf = b
+	return b, nil
+}
+
+// decode is the key of a stored row: an error means that the store is not what it should be.
+func (r *rows[K, V]) decode(key []byte) K {
+	k, err := r.key.Decode(key)
+	if err != nil {
+		panic(task.Failure{Err: fmt.Errorf("stored key %q: %w", key, err)})
+	}
+	return k
+}
+
+// get is the row of a key, which remains the store's: it is looked at and not changed.
+func (r *rows[K, V]) get(k K) (v V, t int64, ok bool) {
+	b, err := r.encode(k)
+	if err != nil {
+		return v, 0, false // a key that cannot be encoded is in no store
+	}
+	rw, ok := r.store.Lookup(b)
+	return rw.v, rw.t, ok
+}

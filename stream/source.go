@@ -1,0 +1,145 @@
+package stream
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/weirstream/weir/connector"
+	"github.com/weirstream/weir/internal/engine"
+	"github.com/weirstream/weir/internal/task"
+	"github.com/weirstream/weir/internal/topology"
+	"github.com/weirstream/weir/internal/wire"
+	"github.com/weirstream/weir/serde"
+)
+
+// A sourceSpec is what the engine needs of a source, without its types.
+type sourceSpec struct {
+	name       string
+	partitions func(ctx context.Context, env connector.Env) (int, error)
+	open       func(ctx context.Context, env connector.Env, partition int, from connector.Position) (task.Reader, error)
+	positions  wire.Positions
+	replace    func(src any) error // by streamtest: reads from another connector of the same types
+}
+
+// serdes is implemented by sources and sinks that know how their records are encoded: what is derived from them is stored the
+// same way.
+type serdes[K, V any] interface {
+	Serdes() (serde.Serde[K], serde.Serde[V])
+}
+
+// Source reads a stream. A null value is dropped and counted unless the value serde is serde.Optional.
+func (b *Builder) Source[K, V any](src connector.Source[K, V], opts ...SourceOption) *Stream[K, V] {
+	o := collect(opts, func(o SourceOption, s *settings) { o.source(s) })
+	s := &Stream[K, V]{b: b}
+	s.node = addSource(b, src, o, false, func(in *instance, loop *input[K, V]) { loop.next = outs[K, V](in) })
+	s.key, s.value = serdesOf(src)
+	return s
+}
+
+// serdesOf asks a source for its serdes.
+func serdesOf[K, V any](src connector.Source[K, V]) (serde.Serde[K], serde.Serde[V]) {
+	if s, ok := src.(serdes[K, V]); ok {
+		return s.Serdes()
+	}
+	return nil, nil
+}
+
+// addSource makes the node of a source; connect ties its input loop to what follows.
+func addSource[K, V any](b *Builder, src connector.Source[K, V], o settings, isTable bool, connect func(in *instance, loop *input[K, V])) *topology.Node {
+	if src == nil {
+		b.problem(o.line, fmt.Errorf("the source is nil"))
+		src = noSource[K, V]{}
+	}
+	if o.disorder < 0 || o.idleAfter < 0 {
+		b.problem(o.line, fmt.Errorf("source %s: Disorder and IdleAfter must not be negative", src.Name()))
+	}
+	op := &operator{}
+	spec := &sourceSpec{name: src.Name()}
+	op.source = spec
+	spec.use(src)
+	op.make = func(in *instance) any {
+		loop := &input[K, V]{task: in.task, node: in.self(), nulls: in.env.Count("weir_dropped_total", "node", in.node.Name, "reason", "null")}
+		loop.state = task.InputState{Mark: task.NewMark(), Name: in.node.Name, Table: isTable && o.versioned == 0,
+			Disorder: o.disorder.Milliseconds(), IdleAfter: o.idleAfter.Milliseconds(), ClockWhenIdle: o.clockWhenIdle}
+		loop.maxFuture = o.maxFuture.Milliseconds()
+		loop.reject = in.rejection()
+		in.task.AddInput(in.self(), loop)
+		connect(in, loop)
+		return nil
+	}
+	detail := src.Name()
+	if o.name == "" {
+		o.name = src.Name()
+	}
+	n := b.add(topology.Source, o, op)
+	n.Detail = detail
+	return n
+}
+
+// use takes the source apart. It is called again when streamtest puts another source in its place.
+func (spec *sourceSpec) use[K, V any](src connector.Source[K, V]) {
+	spec.partitions = src.Partitions
+	spec.positions, _ = src.(wire.Positions)
+	spec.open = func(ctx context.Context, env connector.Env, partition int, from connector.Position) (task.Reader, error) {
+		r, err := src.Open(ctx, env, partition, from)
+		if err != nil {
+			return nil, err
+		}
+		return &reader[K, V]{r}, nil
+	}
+	spec.replace = func(other any) error {
+		o, ok := other.(connector.Source[K, V])
+		if !ok {
+			return fmt.Errorf("source %s carries %T, not %T", spec.name, src, other)
+		}
+		spec.use(o)
+		return nil
+	}
+}
+
+// A reader hides the types of a connector.Reader from the engine.
+type reader[K, V any] struct{ r connector.Reader[K, V] }
+
+func (r *reader[K, V]) Next(ctx context.Context) (task.Batch, error) {
+	b, err := r.r.Next(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &sourceBatch[K, V]{b}, nil
+}
+
+func (r *reader[K, V]) Close() error { return r.r.Close() }
+
+// A sourceBatch is a connector.Batch for the engine.
+type sourceBatch[K, V any] struct{ connector.Batch[K, V] }
+
+// recordBytes is what a record is taken to hold when its batch does not say.
+const recordBytes = 128
+
+// Bytes is what the batch says, or a guess.
+func (b *sourceBatch[K, V]) Bytes() int {
+	if s, ok := b.Batch.(interface{ Bytes() int }); ok {
+		return s.Bytes()
+	}
+	return recordBytes * b.Len()
+}
+
+// noSource stands in for a nil source until Build has reported it.
+type noSource[K, V any] struct{}
+
+func (noSource[K, V]) Name() string { return "nil" }
+func (noSource[K, V]) Partitions(context.Context, connector.Env) (int, error) {
+	return 0, fmt.Errorf("nil source")
+}
+func (noSource[K, V]) Open(context.Context, connector.Env, int, connector.Position) (connector.Reader[K, V], error) {
+	return nil, fmt.Errorf("nil source")
+}
+
+// engineSource is the plan's form of a source.
+func (spec *sourceSpec) engineSource(n *topology.Node, input int) *engine.Source {
+	return &engine.Source{Name: n.Name, Input: input, Partitions: spec.partitions, Open: spec.open, Positions: spec.positions}
+}
+
+// millis is t as event time.
+func millis(t time.Time) int64 { return t.UnixMilli() }

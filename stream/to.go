@@ -1,0 +1,152 @@
+package stream
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/weirstream/weir/connector"
+	"github.com/weirstream/weir/internal/task"
+	"github.com/weirstream/weir/internal/topology"
+	"github.com/weirstream/weir/internal/wire"
+)
+
+// To ends the stream in a sink.
+func (s *Stream[K, V]) To(sink connector.Sink[K, V], opts ...SinkOption) {
+	o := collect(opts, func(o SinkOption, s *settings) { o.sink(s) })
+	addSink(s.b, sink, o, s.node, func(in *instance, w *sinkEnd[K, V]) any {
+		return recv[K, V](func(c *task.Context, k K, v V) {
+			w.rec.Key, w.rec.Value, w.rec.Deleted = k, v, false
+			w.write(c)
+		})
+	})
+}
+
+// A sinkSpec is what Build and the engine need of a sink, without its types.
+type sinkSpec struct {
+	name    string
+	sink    any
+	replace func(sink any) error // by streamtest: writes to another connector of the same types
+}
+
+// addSink makes the node of a sink; receive makes its receiver.
+func addSink[K, V any](b *Builder, sink connector.Sink[K, V], o settings, parent *topology.Node, receive func(in *instance, w *sinkEnd[K, V]) any) {
+	if sink == nil {
+		b.problem(o.line, fmt.Errorf("the sink is nil"))
+		return
+	}
+	spec := &sinkSpec{name: sink.Name(), sink: sink}
+	spec.replace = func(other any) error {
+		s, ok := other.(connector.Sink[K, V])
+		if !ok {
+			return fmt.Errorf("sink %s carries %T, not %T", spec.name, sink, other)
+		}
+		sink, spec.sink = s, s
+		return nil
+	}
+	op := &operator{sink: spec, headers: true, make: func(in *instance) any {
+		end := &sinkEnd[K, V]{node: in.self(), reject: in.rejection()}
+		w, err := openSink(in, sink)
+		if err != nil {
+			in.failed(fmt.Errorf("sink %s: %w", sink.Name(), err))
+			return receive(in, end)
+		}
+		end.w = w
+		return receive(in, end)
+	}}
+	if o.name == "" {
+		o.name = "to-" + sink.Name()
+	}
+	n := b.add(topology.Sink, o, op, at(parent))
+	n.Detail = sink.Name()
+}
+
+// A sinkEnd writes one task's records to a sink.
+type sinkEnd[K, V any] struct {
+	node   *task.Node
+	w      connector.Writer[K, V]
+	rec    Record[K, V]
+	reject rejection
+}
+
+// write sends rec, whose key, value and deletion are set.
+func (e *sinkEnd[K, V]) write(c *task.Context) {
+	c.Fault = e.node
+	e.rec.Time, e.rec.Headers, e.rec.Origin, e.rec.NoKey = time.UnixMilli(c.Time), c.Headers, c.Origin, c.NoKey
+	if err := e.w.Write(&e.rec); err != nil {
+		e.reject(c, err, nil)
+	}
+}
+
+// openSink opens a sink for the task being made, and sees to its part in checkpoints.
+func openSink[K, V any](in *instance, sink connector.Sink[K, V]) (connector.Writer[K, V], error) {
+	env := in.env.Connector
+	if l, ok := sink.(wire.InLog); ok && in.env.Appender != nil && (l.OnCluster() == nil || l.OnCluster() == any(in.config.Cluster)) {
+		env.Appender = in.env.Appender
+		if in.env.SinkAppender != nil {
+			env.Appender = in.env.SinkAppender
+		}
+		w, err := sink.Open(in.env.Context, env, in.env.Task)
+		if err == nil {
+			in.task.Sinks = append(in.task.Sinks, loggedSink{outsideSink{sink.Name()}, w.Close})
+		}
+		return w, err
+	}
+	if tp, ok := sink.(connector.TwoPhaseSink[K, V]); ok && in.config.Guarantee == ExactlyOnce {
+		if err := tp.Recover(in.env.Context, env, in.env.Task, in.env.Recovered(sink.Name())); err != nil {
+			return nil, fmt.Errorf("recover: %w", err)
+		}
+		w, err := tp.OpenTx(in.env.Context, env, in.env.Task)
+		if err == nil {
+			in.task.Sinks = append(in.task.Sinks, &preparedSink[K, V]{outsideSink{sink.Name()}, tp, w, env})
+		}
+		return w, err
+	}
+	w, err := sink.Open(in.env.Context, env, in.env.Task)
+	if err == nil {
+		in.task.Sinks = append(in.task.Sinks, &flushedSink[K, V]{outsideSink{sink.Name()}, w})
+	}
+	return w, err
+}
+
+// An outsideSink is what sinks have in common that have no second phase.
+type outsideSink struct{ name string }
+
+func (s outsideSink) Name() string                                 { return s.name }
+func (outsideSink) Commit(context.Context, connector.Handle) error { return nil }
+
+// A loggedSink is inside the commit log: it has nothing to prepare.
+type loggedSink struct {
+	outsideSink
+	close func() error
+}
+
+func (loggedSink) Prepare(context.Context, uint64) (connector.Handle, error) { return nil, nil }
+func (s loggedSink) Close() error                                            { return s.close() }
+
+// A preparedSink has two phases of its own.
+type preparedSink[K, V any] struct {
+	outsideSink
+	sink connector.TwoPhaseSink[K, V]
+	w    connector.TxWriter[K, V]
+	env  connector.Env
+}
+
+func (s *preparedSink[K, V]) Prepare(ctx context.Context, n uint64) (connector.Handle, error) {
+	return s.w.Prepare(ctx, n)
+}
+func (s *preparedSink[K, V]) Commit(ctx context.Context, h connector.Handle) error {
+	return s.sink.Commit(ctx, s.env, h)
+}
+func (s *preparedSink[K, V]) Close() error { return s.w.Close() }
+
+// A flushedSink is written at least once.
+type flushedSink[K, V any] struct {
+	outsideSink
+	w connector.Writer[K, V]
+}
+
+func (s *flushedSink[K, V]) Prepare(ctx context.Context, _ uint64) (connector.Handle, error) {
+	return nil, s.w.Flush(ctx)
+}
+func (s *flushedSink[K, V]) Close() error { return s.w.Close() }
