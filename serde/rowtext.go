@@ -37,8 +37,9 @@ const (
 // AppendText appends a scalar as text:
 //
 //	boolean           true, false
-//	integers, decimal plain digits
-//	floats            the shortest digits that read back, NaN, +Inf, -Inf
+//	integers          plain digits
+//	decimal           plain digits, as many behind the point as the type says
+//	floats            the shortest digits that read back, NaN, Infinity, -Infinity
 //	string            itself
 //	bytes             base64 with padding
 //	date              2006-01-02
@@ -58,11 +59,15 @@ func (t Type) AppendText(dst []byte, v any) ([]byte, error) {
 	case uint64:
 		return strconv.AppendUint(dst, v, 10), nil
 	case float32:
-		return strconv.AppendFloat(dst, float64(v), 'g', -1, 32), nil
+		return appendFloat(dst, float64(v), 32), nil
 	case float64:
-		return strconv.AppendFloat(dst, v, 'g', -1, 64), nil
+		return appendFloat(dst, v, 64), nil
 	case Decimal:
-		return append(dst, v.String()...), nil
+		fitted, err := v.Fit(t) // numbers that are equal have one text
+		if err != nil {
+			return dst, err
+		}
+		return append(dst, fitted.String()...), nil
 	case string:
 		return append(dst, v...), nil
 	case []byte:
@@ -81,6 +86,16 @@ func (t Type) AppendText(dst []byte, v any) ([]byte, error) {
 		return appendYear(dst, v.UTC(), time.RFC3339Nano)
 	}
 	return dst, fmt.Errorf("serde: a Go %T has no text of its own", v)
+}
+
+func appendFloat(dst []byte, v float64, bits int) []byte {
+	switch {
+	case math.IsInf(v, 1):
+		return append(dst, "Infinity"...)
+	case math.IsInf(v, -1):
+		return append(dst, "-Infinity"...)
+	}
+	return strconv.AppendFloat(dst, v, 'g', -1, bits)
 }
 
 // appendYear refuses years that would not read back.
@@ -170,16 +185,16 @@ func parseBytes(s string) ([]byte, error) {
 	return b, nil
 }
 
-var errNoFloat = errors.New("want a decimal number, NaN, +Inf or -Inf")
+var errNoFloat = errors.New("want a decimal number, NaN, Infinity or -Infinity")
 
 // parseFloat keeps to the forms that AppendText writes: strconv would also take hexadecimal and underscores.
 func parseFloat(s string, bits int) (float64, error) {
 	switch s {
 	case "NaN":
 		return math.NaN(), nil
-	case "+Inf":
+	case "Infinity":
 		return math.Inf(1), nil
-	case "-Inf":
+	case "-Infinity":
 		return math.Inf(-1), nil
 	}
 	if strings.Trim(s, "0123456789+-.eE") != "" {

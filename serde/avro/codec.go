@@ -30,3 +30,6 @@ type Decoder func(b []byte, v any) (rest []byte, err error)
 type Duration struct {
 	Months, Days, Milliseconds uint32
 }
+
+// Default returns the codec that serdes use unless [Using] names another.
+func Default() Codec { return twmb{} }

@@ -116,17 +116,26 @@ func (k Kit[T]) checkSameBytes() error {
 	for i, v := range values {
 		for range 8 {
 			if again, err := k.Serde.Append(nil, v); err != nil || !bytes.Equal(again, encodings[i]) {
-				errs = append(errs, fmt.Errorf("%.80v is % .80x, then % .80x, %v", v, encodings[i], again, err))
+				errs = append(errs, fmt.Errorf("%.80v: encoded twice, %s, %v", v, differ(encodings[i], again), err))
 				break
 			}
 		}
 		if got, err := k.Serde.Decode(encodings[i]); err == nil {
 			if again, err := k.Serde.Append(nil, got); err != nil || !bytes.Equal(again, encodings[i]) {
-				errs = append(errs, fmt.Errorf("%.80v is % .80x, and decoded and encoded again % .80x, %v", v, encodings[i], again, err))
+				errs = append(errs, fmt.Errorf("%.80v: decoded and encoded again, %s, %v", v, differ(encodings[i], again), err))
 			}
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// differ shows where two encodings begin to differ.
+func differ(a, b []byte) string {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return fmt.Sprintf("behind %d equal bytes there is %.40q, then %.40q", n, a[n:], b[n:])
 }
 
 // checkKeepsNoInput overwrites the input after Decode, and looks whether the value, or the input before that, changed.

@@ -40,6 +40,7 @@ func testAdmin(t *testing.T, c Cluster) {
 		}
 	})
 	t.Run("CreateRefuses", func(t *testing.T) {
+		c.strict(t)
 		k := c.start(t)
 		err := k.log.Create(k.ctx, wire.TopicSpec{Name: k.name + "-a", Partitions: 1, Configs: map[string]string{"retention.ms": "soon"}})
 		k.is(err, wire.ErrRefused)

@@ -66,6 +66,7 @@ func testOffsets(t *testing.T, c Cluster) {
 		}
 	})
 	t.Run("MetadataTooLarge", func(t *testing.T) {
+		c.strict(t)
 		k := c.start(t)
 		name, group := k.topic("a", 1), k.name+"-group"
 		err := k.log.CommitPlain(k.ctx, nobody(group), []wire.Position{

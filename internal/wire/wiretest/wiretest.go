@@ -23,6 +23,15 @@ type Cluster struct {
 	Connect func(t *testing.T) wire.Log
 	// Run makes names unique among the runs on a cluster that outlives them. Default "".
 	Run string
+	// Lenient says that the cluster accepts what others refuse: settings, timestamps, long metadata. The embedded Kafka does.
+	Lenient bool
+}
+
+// strict skips a test of refusals on a lenient cluster.
+func (c Cluster) strict(t *testing.T) {
+	if c.Lenient {
+		t.Skip("this cluster refuses less than a real one; the real one's run has this test")
+	}
 }
 
 // limit ends a test that would wait for ever.

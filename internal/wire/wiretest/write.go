@@ -123,6 +123,7 @@ func testWrite(t *testing.T, c Cluster) {
 		k.refused(name, k.now(), make([]byte, 3000))
 	})
 	t.Run("TooFarAheadFails", func(t *testing.T) {
+		c.strict(t)
 		k := c.start(t)
 		k.refused(k.topic("a", 1), k.now()+(3*time.Hour).Milliseconds(), []byte("v"))
 		name := k.topic("b", 1, "message.timestamp.after.max.ms=9223372036854775807")

@@ -1,0 +1,60 @@
+package nexmark
+
+import (
+	"context"
+
+	"github.com/weirstream/weir/connector"
+	"github.com/weirstream/weir/connector/kafka"
+	"github.com/weirstream/weir/serde"
+	"github.com/weirstream/weir/stream"
+)
+
+// An Output is where a query's rows go.
+type Output struct {
+	topic   string
+	collect func(key, value any, deleted bool)
+}
+
+// Discard drops rows, as the suite's black hole does: queries are measured, not sinks.
+func Discard() Output { return Output{} }
+
+// Collect calls f for each row, from many goroutines at once.
+func Collect(f func(key, value any, deleted bool)) Output { return Output{collect: f} }
+
+// Topic writes a topic.
+func Topic(name string) Output { return Output{topic: name} }
+
+func (o Output) stream[K, V any](s *stream.Stream[K, V]) {
+	if o.topic != "" {
+		s.To(kafka.Sink(o.topic, serde.For[K](), serde.For[V]()))
+		return
+	}
+	s.To(local[K, V](o), stream.AtLeastOnceSink())
+}
+
+func (o Output) table[K, V any](t *stream.Table[K, V]) {
+	if o.topic != "" {
+		t.To(kafka.Sink(o.topic, serde.For[K](), serde.For[V]()))
+		return
+	}
+	t.To(local[K, V](o), stream.AtLeastOnceSink())
+}
+
+// local is the sink of an Output without a topic.
+type local[K, V any] Output
+
+func (local[K, V]) Name() string { return "rows" }
+
+func (l local[K, V]) Open(context.Context, connector.Env, connector.Task) (connector.Writer[K, V], error) {
+	return l, nil
+}
+
+func (l local[K, V]) Write(r *connector.Record[K, V]) error {
+	if l.collect != nil {
+		l.collect(r.Key, r.Value, r.Deleted)
+	}
+	return nil
+}
+
+func (local[K, V]) Flush(context.Context) error { return nil }
+func (local[K, V]) Close() error                { return nil }

@@ -1,0 +1,249 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/IBM/sarama"
+
+	"github.com/weirstream/weir/internal/wire"
+)
+
+// A dialer opens connections with the settings of one Cluster.
+type dialer struct {
+	settings *sarama.Config
+	timeout  time.Duration
+	log      *slog.Logger
+}
+
+// A conn is a connection to one broker, with one user at a time: sarama holds a Broker's lock until the answer is there, so two
+// users would wait for each other's long polls.
+type conn struct {
+	*sarama.Broker
+	addr string
+	tcp  *tcp
+}
+
+// open connects and authenticates, until ctx ends at most.
+func (d *dialer) open(ctx context.Context, addr string) (*conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, d.timeout)
+	defer cancel()
+	settings := *d.settings
+	c := &conn{Broker: sarama.NewBroker(addr), addr: addr, tcp: &tcp{ctx: ctx}}
+	settings.Net.Proxy.Enable, settings.Net.Proxy.Dialer = true, c.tcp
+	if err := c.Open(&settings); err != nil {
+		return nil, fmt.Errorf("kafka: broker %s: %w", addr, err)
+	}
+	stop := context.AfterFunc(ctx, c.tcp.kill)
+	_, err := c.Connected() // waits for the handshakes
+	if !stop() {
+		err = errors.Join(context.Cause(ctx), err)
+	}
+	if err != nil {
+		c.drop()
+		return nil, fmt.Errorf("kafka: broker %s: %w", addr, named(err))
+	}
+	return c, nil
+}
+
+// during lets a request end with ctx. The caller calls stop when the answer is there; a connection whose request was ended is
+// of no further use.
+func (c *conn) during(ctx context.Context) (stop func() bool) {
+	return context.AfterFunc(ctx, c.tcp.kill)
+}
+
+// drop closes the connection, whatever it is doing.
+func (c *conn) drop() {
+	c.tcp.kill()
+	_ = c.Close() // what is wrong with it was reported by the request that failed
+}
+
+// A tcp is sarama's dialer and keeps what it dialled, because only closing that ends a request that waits.
+type tcp struct {
+	ctx context.Context
+	mu  struct {
+		sync.Mutex
+		raw    net.Conn
+		killed bool
+	}
+}
+
+// Dial is called by sarama, once.
+func (t *tcp) Dial(network, addr string) (net.Conn, error) {
+	var d net.Dialer
+	raw, err := d.DialContext(t.ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.mu.killed {
+		raw.Close()
+		return nil, net.ErrClosed
+	}
+	t.mu.raw = raw
+	return raw, nil
+}
+
+func (t *tcp) kill() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.mu.killed = true
+	if t.mu.raw != nil {
+		t.mu.raw.Close()
+	}
+}
+
+// A pool keeps idle connections for requests that are asked now and then. A connection in use is in nobody else's hands.
+type pool struct {
+	*dialer
+	mu struct {
+		sync.Mutex
+		idle   map[string][]*conn
+		closed bool
+	}
+}
+
+// poolIdle is how many idle connections are kept to one broker.
+const poolIdle = 2
+
+// ask runs one request, or a few, on a connection to addr. An error closes the connection, unless it is the broker's own answer.
+func (p *pool) ask(ctx context.Context, addr string, request func(*sarama.Broker) error) error {
+	c, err := p.take(ctx, addr)
+	if err != nil {
+		return err
+	}
+	stop := c.during(ctx)
+	err = request(c.Broker)
+	ended := !stop()
+	var answered sarama.KError
+	if ended || err != nil && !errors.As(err, &answered) {
+		c.drop()
+	} else {
+		p.put(c)
+	}
+	if err == nil {
+		return nil
+	}
+	if ended {
+		return fmt.Errorf("kafka: broker %s: %w", addr, context.Cause(ctx))
+	}
+	return fmt.Errorf("kafka: broker %s: %w", addr, named(err))
+}
+
+func (p *pool) take(ctx context.Context, addr string) (*conn, error) {
+	p.mu.Lock()
+	if p.mu.closed {
+		p.mu.Unlock()
+		return nil, errClosed
+	}
+	if idle := p.mu.idle[addr]; len(idle) > 0 {
+		c := idle[len(idle)-1]
+		p.mu.idle[addr] = idle[:len(idle)-1]
+		p.mu.Unlock()
+		return c, nil
+	}
+	p.mu.Unlock()
+	return p.open(ctx, addr)
+}
+
+func (p *pool) put(c *conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.mu.closed || len(p.mu.idle[c.addr]) >= poolIdle {
+		c.drop()
+		return
+	}
+	if p.mu.idle == nil {
+		p.mu.idle = make(map[string][]*conn)
+	}
+	p.mu.idle[c.addr] = append(p.mu.idle[c.addr], c)
+}
+
+func (p *pool) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.mu.closed = true
+	for _, idle := range p.mu.idle {
+		for _, c := range idle {
+			c.drop()
+		}
+	}
+	p.mu.idle = nil
+}
+
+var errClosed = errors.New("kafka: the connection to the cluster is closed")
+
+// A backoff waits longer each time, up to two seconds, with some chance in it so that many do not come back at once.
+type backoff struct{ next time.Duration }
+
+const (
+	backoffFirst = 20 * time.Millisecond
+	backoffMost  = 2 * time.Second
+)
+
+func newBackoff() *backoff { return &backoff{next: backoffFirst} }
+
+func (b *backoff) reset() { b.next = backoffFirst }
+
+// take is the next wait.
+func (b *backoff) take() time.Duration {
+	d := b.next/2 + rand.N(b.next)
+	b.next = min(2*b.next, backoffMost)
+	return d
+}
+
+// sleep waits, but not past a time (unless it is zero) or ctx's end, and reports whether ctx goes on.
+func (b *backoff) sleep(ctx context.Context, until time.Time) bool {
+	d := b.take()
+	if !until.IsZero() {
+		d = min(d, time.Until(until))
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// named gives an error of the broker the name that it has in wire, if it has one there. The broker's own words stay in it.
+func named(err error) error {
+	var k sarama.KError
+	if !errors.As(err, &k) {
+		return err
+	}
+	switch k {
+	case sarama.ErrUnknownTopicOrPartition:
+		return fmt.Errorf("%w: %w", wire.ErrNoTopic, err)
+	case sarama.ErrOffsetOutOfRange:
+		return fmt.Errorf("%w: %w", wire.ErrOffsetGone, err)
+	case sarama.ErrProducerFenced, sarama.ErrInvalidProducerEpoch, sarama.ErrInvalidProducerIDMapping, sarama.ErrFencedInstancedId:
+		return fmt.Errorf("%w: %w", wire.ErrFenced, err)
+	case sarama.ErrIllegalGeneration, sarama.ErrUnknownMemberId:
+		return fmt.Errorf("%w: %w", wire.ErrGeneration, err)
+	case sarama.ErrTopicAuthorizationFailed, sarama.ErrGroupAuthorizationFailed, sarama.ErrClusterAuthorizationFailed,
+		sarama.ErrTransactionalIDAuthorizationFailed, sarama.ErrSASLAuthenticationFailed, sarama.ErrUnsupportedSASLMechanism,
+		sarama.ErrIllegalSASLState, sarama.ErrPolicyViolation, sarama.ErrInvalidConfig, sarama.ErrInvalidPartitions,
+		sarama.ErrInvalidReplicationFactor, sarama.ErrInvalidTopic, sarama.ErrUnsupportedVersion, sarama.ErrInvalidTransactionTimeout,
+		sarama.ErrInvalidGroupId, sarama.ErrInvalidSessionTimeout, sarama.ErrOffsetMetadataTooLarge,
+		sarama.ErrMessageSizeTooLarge, sarama.ErrMessageSetSizeTooLarge, sarama.ErrInvalidTimestamp, sarama.ErrInvalidRecord:
+		return fmt.Errorf("%w: %w", wire.ErrRefused, err)
+	}
+	return err
+}
+
+// code is the broker's error in err, or ErrNoError.
+func code(err error) sarama.KError {
+	var k sarama.KError
+	errors.As(err, &k)
+	return k
+}

@@ -1,0 +1,268 @@
+package kafka
+
+import (
+	"context"
+	"time"
+
+	"github.com/IBM/sarama"
+
+	"github.com/weirstream/weir/internal/wire"
+)
+
+const (
+	// pollWait is how long a broker may hold a request for partitions that have nothing new. A request cannot be added to while
+	// it waits, so only one of a broker's connections waits that long; the other is there for what becomes wanted meanwhile.
+	pollWait  = 500 * time.Millisecond
+	shortWait = 50 * time.Millisecond
+	// answerBytes bounds one answer.
+	answerBytes = 32 << 20
+)
+
+// A fetcher reads all partitions that one broker leads, on two connections. Each asks for whatever is wanted and not under way:
+// a partition whose reader is slow just leaves the next request, and no partition waits for another.
+type fetcher struct {
+	reads   *reads
+	addr    string
+	cursors []*cursor // reads.mu
+	lines   [2]*line
+}
+
+// A line is one of a fetcher's connections with its goroutine.
+type line struct {
+	f     *fetcher
+	other *line
+	wake  chan struct{} // holds one token when something may be wanted
+
+	parked  bool // reads.mu: waits for wake
+	polling bool // reads.mu: its request waits at the broker for news
+	wait    *backoff
+}
+
+func newFetcher(r *reads, addr string) *fetcher {
+	f := &fetcher{reads: r, addr: addr}
+	for i := range f.lines {
+		f.lines[i] = &line{f: f, wake: make(chan struct{}, 1), wait: newBackoff()}
+	}
+	f.lines[0].other, f.lines[1].other = f.lines[1], f.lines[0]
+	for _, l := range f.lines {
+		r.done.Go(l.run)
+	}
+	return f
+}
+
+func (f *fetcher) wakeLocked() {
+	for _, l := range f.lines {
+		if l.parked {
+			select {
+			case l.wake <- struct{}{}:
+			default:
+			}
+		}
+	}
+}
+
+// A wish is one partition in a request.
+type wish struct {
+	*cursor
+	from  int64
+	share int32
+}
+
+func (l *line) run() {
+	var c *conn
+	defer func() {
+		if c != nil {
+			c.drop()
+		}
+	}()
+	ctx := l.f.reads.ctx
+	for {
+		wishes, wait := l.plan()
+		if wishes == nil {
+			select {
+			case <-l.wake:
+				continue
+			case <-ctx.Done():
+				return
+			}
+		}
+		var answer *sarama.FetchResponse
+		var err error
+		if c == nil {
+			c, err = l.f.reads.dialer.open(ctx, l.f.addr)
+		}
+		if err == nil {
+			answer, err = l.ask(ctx, c, wishes, wait)
+		}
+		if err != nil {
+			if c != nil {
+				c.drop()
+				c = nil
+			}
+			if ctx.Err() != nil {
+				return
+			}
+			l.failed(wishes, err)
+			continue
+		}
+		l.wait.reset()
+		l.deliver(wishes, answer)
+	}
+}
+
+func (l *line) ask(ctx context.Context, c *conn, wishes []wish, wait time.Duration) (*sarama.FetchResponse, error) {
+	request := &sarama.FetchRequest{
+		Version:      11,
+		MaxWaitTime:  int32(wait.Milliseconds()),
+		MinBytes:     1,
+		MaxBytes:     answerBytes,
+		Isolation:    sarama.ReadUncommitted,
+		SessionID:    0,
+		SessionEpoch: -1, // no session: each request says all that it wants
+	}
+	for _, w := range wishes {
+		if w.how.Committed {
+			request.Isolation = sarama.ReadCommitted
+		}
+		request.AddBlock(w.at.Topic, w.at.Partition, w.from, w.share, -1)
+	}
+	stop := c.during(ctx)
+	defer stop()
+	return c.Fetch(request)
+}
+
+// plan takes what is wanted now: nil is nothing. All of a request are of one isolation, because it is the request's.
+func (l *line) plan() ([]wish, time.Duration) {
+	r := l.f.reads
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	l.parked, l.polling = true, false
+	var wanted, behind []*cursor
+	for _, c := range l.f.cursors {
+		if !c.wantsLocked() {
+			continue
+		}
+		wanted = append(wanted, c)
+		if c.behindLocked() {
+			behind = append(behind, c)
+		}
+	}
+	wait := time.Duration(0)
+	switch {
+	case len(wanted) == 0:
+		return nil, 0
+	case len(behind) > 0:
+		wanted = behind
+		if l.other.parked && len(behind) > 1 {
+			// The other connection is free: each takes half, and the halves are decoded side by side.
+			wanted = behind[:(len(behind)+1)/2]
+			defer l.f.wakeLocked()
+		}
+	case l.other.polling:
+		wait = shortWait
+	case !l.other.parked:
+		// Nothing is known to be there, and the other line will be back within shortWait or has data under way: it wakes this one, and
+		// then all caught-up partitions wait in one request.
+		return nil, 0
+	default:
+		wait, l.polling = pollWait, true
+	}
+	l.parked = false
+	committed := wanted[0].how.Committed
+	var wishes []wish
+	for _, c := range wanted {
+		if c.how.Committed == committed {
+			c.fetching = true
+			wishes = append(wishes, wish{c, c.next, c.share})
+		}
+	}
+	if len(wishes) < len(wanted) {
+		l.f.wakeLocked()
+	}
+	return wishes, wait
+}
+
+// failed sends the partitions of a request that got no answer to look for their leaders.
+func (l *line) failed(wishes []wish, err error) {
+	r := l.f.reads
+	r.log.Warn("kafka: fetching failed, looking for the partitions' leaders", "broker", l.f.addr, "partitions", len(wishes), "error", err)
+	r.mu.Lock()
+	for _, w := range wishes {
+		w.fetching = false
+		if !w.closed {
+			r.dir.forget(w.at)
+			r.strayLocked(w.cursor)
+		}
+	}
+	l.f.wakeLocked()
+	r.mu.Unlock()
+}
+
+// deliver hands an answer to its cursors.
+func (l *line) deliver(wishes []wish, answer *sarama.FetchResponse) {
+	r := l.f.reads
+	if answer.ThrottleTime > 0 {
+		r.log.Debug("kafka: the broker throttles fetches", "broker", l.f.addr, "for", answer.ThrottleTime)
+	}
+	type parcel struct {
+		batch *wire.Batch
+		err   error
+	}
+	parcels := make([]parcel, len(wishes))
+	for i, w := range wishes {
+		if block := answer.GetBlock(w.at.Topic, w.at.Partition); block != nil && block.Err == sarama.ErrNoError {
+			parcels[i].batch, parcels[i].err = unpack(w.at, w.from, w.how, block)
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i, w := range wishes {
+		w.fetching = false
+		if w.closed {
+			continue
+		}
+		block := answer.GetBlock(w.at.Topic, w.at.Partition)
+		switch {
+		case block == nil: // throttled, or an old session: ask again
+		case block.Err != sarama.ErrNoError:
+			l.refusedLocked(w.cursor, block.Err)
+		case parcels[i].err != nil:
+			w.failLocked(parcels[i].err)
+		default:
+			w.tookLocked(w.from, block, parcels[i].batch)
+		}
+	}
+	l.f.wakeLocked()
+}
+
+// tookLocked moves the cursor on.
+func (c *cursor) tookLocked(from int64, block *sarama.FetchResponseBlock, b *wire.Batch) {
+	c.high, c.stable = block.HighWaterMarkOffset, block.LastStableOffset
+	if b == nil {
+		if from < c.end() {
+			// There is something, and not one whole batch of it came: it needs a larger share.
+			c.share = min(c.share*2, fetchBytesMost)
+		}
+		c.tell()
+		return
+	}
+	c.next = b.Next
+	if len(b.Records) > 0 {
+		c.fillLocked(b)
+	}
+	c.tell()
+}
+
+// refusedLocked acts on a partition's error.
+func (l *line) refusedLocked(c *cursor, k sarama.KError) {
+	r := l.f.reads
+	switch k {
+	case sarama.ErrOffsetOutOfRange, sarama.ErrTopicAuthorizationFailed, sarama.ErrUnsupportedCompressionType:
+		c.failLocked(named(k))
+	default:
+		// Most say that the leader has moved. Whatever it is, it is asked again after a wait.
+		r.log.Info("kafka: cannot fetch now", "broker", l.f.addr, "topic", c.at.Topic, "partition", c.at.Partition, "error", k)
+		r.dir.forget(c.at)
+		r.strayLocked(c)
+	}
+}
