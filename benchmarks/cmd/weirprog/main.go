@@ -1,0 +1,108 @@
+// Command weirprog is the benchmark's weir side, written as any program with weir is. It prints "warm" when it has taken
+// in the given number of records and runs until it is ended; cmd/weirbench measures it and checks its results.
+//
+// Arguments, each KEY=VALUE: suite (pass, count or repartition), brokers, in, out, app, dir, guarantee (eos or alo), commit
+// (ms), emit (commit or update), warm (records), exchange (kafka, the default, or local).
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/weirstream/weir/connector/kafka"
+	"github.com/weirstream/weir/serde"
+	"github.com/weirstream/weir/state/pebblestore"
+	"github.com/weirstream/weir/stream"
+)
+
+func main() {
+	arg := make(map[string]string)
+	for _, a := range os.Args[1:] {
+		key, value, _ := strings.Cut(a, "=")
+		arg[key] = value
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	if err := run(ctx, arg); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(ctx context.Context, arg map[string]string) error {
+	commit, err1 := strconv.Atoi(arg["commit"])
+	at, err2 := strconv.ParseInt(arg["warm"], 10, 64)
+	if err := errors.Join(err1, err2); err != nil {
+		return err
+	}
+	b := stream.New(arg["app"])
+	if err := topology(b, arg, &warm{at: at}); err != nil {
+		return err
+	}
+	config := stream.Config{
+		Cluster:            &kafka.Cluster{Brokers: strings.Split(arg["brokers"], ",")},
+		State:              pebblestore.New(),
+		StateDir:           arg["dir"],
+		CheckpointInterval: time.Duration(commit) * time.Millisecond,
+		Exchange:           stream.Kafka,
+	}
+	if arg["guarantee"] == "alo" {
+		config.Guarantee = stream.AtLeastOnce
+	}
+	if arg["exchange"] == "local" {
+		config.Exchange = stream.Local
+	}
+	app, err := b.Build(config)
+	if err != nil {
+		return err
+	}
+	return app.Run(ctx)
+}
+
+func topology(b *stream.Builder, arg map[string]string, w *warm) error {
+	switch arg["suite"] {
+	case "pass":
+		b.Source(kafka.Source(arg["in"], serde.Bytes, serde.Bytes)).
+			Peek(func(_, _ []byte) { w.tick() }).
+			To(kafka.Sink(arg["out"], serde.Bytes, serde.Bytes))
+	case "count":
+		in(b, arg, w).GroupByKey().Count(emission(arg)...).To(kafka.Sink(arg["out"], serde.String, serde.Int64))
+	case "repartition":
+		in(b, arg, w).GroupBy(func(_ string, v []byte) string { return string(v[:7]) }).
+			Count(emission(arg)...).To(kafka.Sink(arg["out"], serde.String, serde.Int64))
+	default:
+		return fmt.Errorf("no suite %q", arg["suite"])
+	}
+	return nil
+}
+
+func in(b *stream.Builder, arg map[string]string, w *warm) *stream.Stream[string, []byte] {
+	return b.Source(kafka.Source(arg["in"], serde.String, serde.Bytes)).Peek(func(string, []byte) { w.tick() })
+}
+
+func emission(arg map[string]string) []stream.TableOption {
+	if arg["emit"] == "update" {
+		return []stream.TableOption{stream.OnUpdate}
+	}
+	return nil
+}
+
+// warm says once that the warm-up is over. Tasks run on several goroutines.
+type warm struct {
+	at   int64
+	seen atomic.Int64
+}
+
+func (w *warm) tick() {
+	if w.seen.Add(1) == w.at {
+		fmt.Println("warm")
+	}
+}

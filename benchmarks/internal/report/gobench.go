@@ -1,0 +1,70 @@
+package report
+
+import (
+	"bufio"
+	"cmp"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// benchLine is one line of go test -bench: name, iterations, then pairs of value and unit.
+var benchLine = regexp.MustCompile(`^Benchmark(\S+?)(?:-\d+)?\s+\d+\s+(.*)$`)
+
+// ReadGoBench reads the output of go test -bench. "BenchmarkRead/weir" is system weir in group Read; a benchmark without a
+// second part is its own only system. Cost is cpu-ns/op where the benchmark reports that, else cpu-ns/rec, else ns/op.
+// Every line that is read is copied to echo.
+func ReadGoBench(r io.Reader, echo io.Writer) ([]Group, error) {
+	var groups []Group
+	lines := bufio.NewScanner(r)
+	for lines.Scan() {
+		io.WriteString(echo, lines.Text()+"\n")
+		m := benchLine.FindStringSubmatch(lines.Text())
+		if m == nil {
+			continue
+		}
+		name, system, _ := strings.Cut(m[1], "/")
+		if at := strings.LastIndexByte(system, '/'); at >= 0 {
+			name, system = name+"/"+system[:at], system[at+1:]
+		}
+		run, unit := parseRun(m[2])
+		add(&groups, name, cmp.Or(system, "weir"), unit, run)
+	}
+	return groups, lines.Err()
+}
+
+func parseRun(pairs string) (Run, string) {
+	values := make(map[string]float64)
+	fields := strings.Fields(pairs)
+	for i := 0; i+1 < len(fields); i += 2 {
+		if v, err := strconv.ParseFloat(fields[i], 64); err == nil {
+			values[fields[i+1]] = v
+		}
+	}
+	run := Run{Allocs: values["allocs/op"], PerSecond: values["rec/s"], More: values}
+	for _, unit := range []string{"cpu-ns/rec", "ns/rec", "ns/op"} {
+		if v, ok := values[unit]; ok {
+			run.Cost = v
+			return run, unit
+		}
+	}
+	return run, "?"
+}
+
+func add(groups *[]Group, name, system, unit string, run Run) {
+	g := find(groups, func(g *Group) bool { return g.Name == name }, Group{Name: name, Unit: unit})
+	r := find(&g.Rows, func(r *Row) bool { return r.System == system }, Row{System: system})
+	r.Runs = append(r.Runs, run)
+}
+
+// find returns the element that matches, appended first if there is none.
+func find[T any](all *[]T, match func(*T) bool, otherwise T) *T {
+	for i := range *all {
+		if match(&(*all)[i]) {
+			return &(*all)[i]
+		}
+	}
+	*all = append(*all, otherwise)
+	return &(*all)[len(*all)-1]
+}
