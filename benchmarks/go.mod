@@ -6,7 +6,7 @@ require (
 	github.com/IBM/sarama v1.61.1
 	github.com/lovoo/goka v1.1.14
 	github.com/twmb/franz-go v1.22.3
-	github.com/twmb/franz-go/pkg/kadm v1.18.0
+	github.com/twmb/franz-go/pkg/kadm v1.20.0
 	github.com/weirstream/weir v0.0.0
 )
 
