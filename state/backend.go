@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"log/slog"
+	"time"
 )
 
 // A Backend keeps committed state. It never sees a write that was not committed.
@@ -30,7 +32,7 @@ type DB interface {
 
 // An Ingester is a DB that can take sorted data in bulk, replacing a range, all at once and durably. Restore uses it where it is there.
 // It may become durable before batches that were applied earlier without sync; so it must carry everything that
-// belongs to the range, positions included. It is not called together with Apply.
+// belongs to the range, positions included. Several may run at once, and beside Apply, for ranges that have nothing in common.
 type Ingester interface {
 	// Ingest replaces what is in [from, to) by sorted, whose keys rise and lie in the range. Its slices are valid until
 	// the next pair. It returns ctx's error and leaves the range as it was when ctx ends first.
@@ -49,3 +51,40 @@ var (
 	// ErrClosed: the database was used after Close.
 	ErrClosed = errors.New("state: database is closed")
 )
+
+// Settings are what an app tells a backend that asks, see [Configurable].
+type Settings struct {
+	MemoryBytes int64 // of the whole app. A backend takes up to a quarter for its caches and a sixteenth for writes. 0: its own default
+	// Synced says that batches will be applied with sync, as the local commit log does. Without it the backend may
+	// do without a log of its own: it must then keep an older state after a crash, but need not keep the last.
+	Synced bool
+	Logger *slog.Logger // nil: none
+}
+
+// Configurable is a Backend that wants to know its app's settings. Open is then for use outside an app.
+type Configurable interface {
+	OpenWith(ctx context.Context, dir string, s Settings) (DB, error)
+}
+
+// Open opens b for an app, for the engine.
+func Open(ctx context.Context, b Backend, dir string, s Settings) (DB, error) {
+	if c, ok := b.(Configurable); ok {
+		return c.OpenWith(ctx, dir, s)
+	}
+	return b.Open(ctx, dir)
+}
+
+// Stats are measurements of a backend. What it cannot tell is 0.
+type Stats struct {
+	DiskBytes   int64         // on disk, garbage included
+	CacheBytes  int64         // of read caches
+	WriteBytes  int64         // of writes held in memory
+	CacheHits   int64         // since Open
+	CacheMisses int64         // since Open
+	Stalled     bool          // Apply waits now, because the disk does not keep up
+	Stalls      int64         // times that it did, since Open
+	StallTime   time.Duration // how long it did, since Open
+}
+
+// A Reporter is a DB that can be measured. Stats may be called at any time before Close.
+type Reporter interface{ Stats() Stats }

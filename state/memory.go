@@ -50,37 +50,6 @@ func (m *memory) Scan(from, to []byte, use func(key, value []byte) bool) error {
 }
 
 func (m *memory) Apply(b *Batch, _ bool) error {
-	return m.edit(func(rows *keytree.Tree) error {
-		for from, to := range b.DeletedRanges() {
-			rows.DeleteRange(from, to)
-		}
-		for k, v := range b.Ops() {
-			if v == nil {
-				rows.Delete(k)
-			} else {
-				rows.Put(k, v)
-			}
-		}
-		return nil
-	})
-}
-
-func (m *memory) Ingest(ctx context.Context, from, to []byte, sorted iter.Seq2[[]byte, []byte]) error {
-	return m.edit(func(rows *keytree.Tree) error {
-		rows.DeleteRange(from, to)
-		n := 0
-		for k, v := range sorted {
-			if n++; n%1024 == 0 && ctx.Err() != nil {
-				break
-			}
-			rows.Put(k, v)
-		}
-		return ctx.Err()
-	})
-}
-
-// edit publishes a changed version, or on an error forgets it.
-func (m *memory) edit(change func(*keytree.Tree) error) error {
 	m.write.Lock()
 	defer m.write.Unlock()
 	old := m.rows.Load()
@@ -89,11 +58,35 @@ func (m *memory) edit(change func(*keytree.Tree) error) error {
 	}
 	// A version that is published is never edited again, so readers need no lock.
 	next := old.Clone()
-	if err := change(next); err != nil {
-		return err
+	for from, to := range b.DeletedRanges() {
+		next.DeleteRange(from, to)
+	}
+	for k, v := range b.Ops() {
+		if v == nil {
+			next.Delete(k)
+		} else {
+			next.Put(k, v)
+		}
 	}
 	m.rows.Store(next)
 	return nil
+}
+
+// Ingest takes the rows into a batch first: they may come slowly, and Apply must not wait for them.
+func (m *memory) Ingest(ctx context.Context, from, to []byte, sorted iter.Seq2[[]byte, []byte]) error {
+	var b Batch
+	b.DeleteRange(from, to)
+	n := 0
+	for k, v := range sorted {
+		if n++; n%1024 == 0 && ctx.Err() != nil {
+			break
+		}
+		b.Put(k, v)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return m.Apply(&b, false)
 }
 
 func (m *memory) Close() error {

@@ -1,0 +1,137 @@
+package pebblestore
+
+import (
+	"errors"
+	"sync/atomic"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/weirstream/weir/state"
+)
+
+// A db is a state.DB, a state.Ingester and a state.Reporter.
+type db struct {
+	pebble *pebble.DB
+	tables *pebble.Options
+	fs     vfs.FS
+	dir    string
+	synced bool // there is a write-ahead log
+	health *health
+	ingest atomic.Uint64 // numbers the tables of Ingest
+	stuck  atomic.Bool   // a write was left waiting inside Pebble
+}
+
+func (d *db) Get(key []byte, use func(value []byte) error) (bool, error) {
+	if err := d.health.err(); err != nil {
+		return false, err
+	}
+	value, closer, err := d.pebble.Get(key)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, named(err)
+	}
+	err = use(value)
+	return true, errors.Join(err, named(closer.Close()))
+}
+
+func (d *db) Scan(from, to []byte, use func(key, value []byte) bool) error {
+	if err := d.health.err(); err != nil {
+		return err
+	}
+	it, err := d.pebble.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: to})
+	if err != nil {
+		return named(err)
+	}
+	for ok := it.First(); ok; ok = it.Next() {
+		value, err := it.ValueAndErr()
+		if err != nil {
+			return errors.Join(named(err), it.Close())
+		}
+		if !use(it.Key(), value) {
+			break
+		}
+	}
+	return named(it.Close())
+}
+
+// Apply writes the batch. It waits while the disk does not keep up.
+func (d *db) Apply(b *state.Batch, sync bool) error {
+	batch := d.pebble.NewBatchWithSize(b.Bytes() + b.Bytes()/8 + 64)
+	for from, to := range b.DeletedRanges() {
+		if err := batch.DeleteRange(from, to, nil); err != nil {
+			return errors.Join(named(err), batch.Close())
+		}
+	}
+	for k, v := range b.Ops() {
+		var err error
+		if v == nil {
+			err = batch.Delete(k, nil)
+		} else {
+			err = batch.Set(k, v, nil)
+		}
+		if err != nil {
+			return errors.Join(named(err), batch.Close())
+		}
+	}
+	return d.write(func() error {
+		opts := pebble.NoSync
+		if sync && d.synced {
+			opts = pebble.Sync
+		}
+		if err := errors.Join(d.pebble.Apply(batch, opts), batch.Close()); err != nil {
+			return err
+		}
+		if sync && !d.synced {
+			return d.pebble.Flush()
+		}
+		return nil
+	})
+}
+
+// write runs a write, and leaves it behind when the disk fails: Pebble would try again for ever.
+func (d *db) write(do func() error) error {
+	if err := d.health.err(); err != nil {
+		return err
+	}
+	done := make(chan error, 1)
+	go func() { done <- do() }()
+	select {
+	case err := <-done:
+		return named(err)
+	case <-d.health.failed:
+		d.stuck.Store(true)
+		return d.health.err()
+	}
+}
+
+// Close makes everything durable. After a failure it leaves the database as it is, to be dropped with the process.
+func (d *db) Close() error {
+	if !d.synced {
+		// There is no log to read the last batches back from.
+		if err := d.write(d.pebble.Flush); err != nil {
+			d.stuck.Store(true)
+		}
+	}
+	if d.stuck.Load() {
+		return d.health.err()
+	}
+	err := named(d.pebble.Close())
+	d.health.close(state.ErrClosed)
+	return err
+}
+
+func (d *db) Stats() state.Stats {
+	if d.health.err() != nil {
+		return state.Stats{} // Pebble's own lock may be held for ever
+	}
+	m := d.pebble.Metrics()
+	s := d.health.stalls()
+	s.DiskBytes = int64(m.DiskSpaceUsage())
+	s.CacheBytes = m.BlockCache.Size
+	s.CacheHits, s.CacheMisses = m.BlockCache.Hits, m.BlockCache.Misses
+	s.WriteBytes = int64(m.MemTable.Size)
+	return s
+}
