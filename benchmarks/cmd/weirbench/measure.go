@@ -24,7 +24,7 @@ type bench struct {
 const limit = 5 * time.Minute
 
 // run makes one measurement: from the moment that the system has taken in its warm-up to the commit of the last record. A
-// system that repartitions is measured to its last result.
+// system that repartitions is measured to its last result. What the start and the warm-up cost is kept beside it.
 func (b *bench) run(ctx context.Context, j job, s system, round int) (report.Run, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -70,7 +70,8 @@ func (b *bench) run(ctx context.Context, j job, s system, round int) (report.Run
 	}
 	records := float64(b.options.records)
 	return report.Run{Cost: float64((after - before).Nanoseconds()) / records, PerSecond: records / took.Seconds(), PeakMemory: peak,
-		More: map[string]float64{"outputs": float64(outputs), "seconds": took.Seconds(), "cpu_seconds": (after - before).Seconds()}}, nil
+		More: map[string]float64{"outputs": float64(outputs), "seconds": took.Seconds(), "cpu_seconds": (after - before).Seconds(),
+			"cpu_seconds_before": before.Seconds()}}, nil
 }
 
 func (b *bench) command(j job, s system, app, out string) []string {

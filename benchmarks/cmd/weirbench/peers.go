@@ -147,8 +147,8 @@ func measure(ctx context.Context, root, temp string, jobs []job, systems map[str
 					continue
 				}
 				row.Runs = append(row.Runs, run)
-				fmt.Fprintf(os.Stderr, "%s, %s, round %d: %.0f ns of CPU per record, %.0f records/s, peak %d MiB\n",
-					j.name, row.System, round+1, run.Cost, run.PerSecond, run.PeakMemory>>20)
+				fmt.Fprintf(os.Stderr, "%s, %s, round %d: %.0f ns of CPU per record, %.0f records/s, peak %d MiB; start and warm-up %.1f s of CPU\n",
+					j.name, row.System, round+1, run.Cost, run.PerSecond, run.PeakMemory>>20, run.More["cpu_seconds_before"])
 			}
 		}
 		suite.Groups = append(suite.Groups, group)
