@@ -36,7 +36,7 @@ func (c textChecks) of(t reflect.Type) textCheck {
 func (c textChecks) compile(t reflect.Type) textCheck {
 	switch t.Kind() {
 	case reflect.String:
-		return func(p unsafe.Pointer) bool { return utf8.ValidString(*(*string)(p)) }
+		return func(p unsafe.Pointer) bool { return validText(*(*string)(p)) }
 	case reflect.Struct:
 		return c.structOf(t)
 	case reflect.Pointer:
@@ -54,6 +54,18 @@ func (c textChecks) compile(t reflect.Type) textCheck {
 		return func(p unsafe.Pointer) bool { return validAny(reflect.NewAt(t, p).Elem().Interface()) }
 	}
 	return nil
+}
+
+// validText is utf8.ValidString with a short way for short ASCII, which is what most fields of records hold.
+func validText(s string) bool {
+	if len(s) > 16 {
+		return utf8.ValidString(s)
+	}
+	var bits byte
+	for i := range len(s) {
+		bits |= s[i]
+	}
+	return bits < utf8.RuneSelf || utf8.ValidString(s)
 }
 
 // structOf has the offsets of plain string fields in one loop, because that is what most records are made of.
@@ -80,7 +92,7 @@ func (c textChecks) structOf(t reflect.Type) textCheck {
 	}
 	return func(p unsafe.Pointer) bool {
 		for _, offset := range strings {
-			if !utf8.ValidString(*(*string)(unsafe.Add(p, offset))) {
+			if !validText(*(*string)(unsafe.Add(p, offset))) {
 				return false
 			}
 		}
@@ -94,6 +106,16 @@ func (c textChecks) structOf(t reflect.Type) textCheck {
 }
 
 func (c textChecks) listOf(t reflect.Type) textCheck {
+	if t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.String {
+		return func(p unsafe.Pointer) bool {
+			for _, s := range *(*[]string)(p) {
+				if !validText(s) {
+					return false
+				}
+			}
+			return true
+		}
+	}
 	elem := c.of(t.Elem())
 	if elem == nil {
 		return nil

@@ -2,8 +2,12 @@ package registry
 
 import (
 	"context"
+	"maps"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/weirstream/weir/serde"
 )
 
 // maxUnknown bounds the negative cache: a stream of garbage names a new id in every record.
@@ -16,7 +20,8 @@ type cache struct {
 	ttl      time.Duration
 	counters *counters
 
-	known sync.Map // key → answer
+	ids   atomic.Pointer[map[int]serde.Schema] // what was asked for by id, once more: a look-up is a load and a map access
+	known sync.Map                             // key → answer
 
 	mu struct {
 		sync.Mutex
@@ -43,6 +48,28 @@ func newCache(d *disk, ttl time.Duration, n *counters) *cache {
 	c.mu.unknown = map[string]absence{}
 	c.mu.flights = map[string]*flight{}
 	return c
+}
+
+// id returns a schema that was asked for before.
+func (c *cache) id(id int) (serde.Schema, bool) {
+	if m := c.ids.Load(); m != nil {
+		if s, ok := (*m)[id]; ok {
+			c.counters.hits.Add(1)
+			return s, true
+		}
+	}
+	return serde.Schema{}, false
+}
+
+// putID makes the next call of id find a schema. It copies the map: there are few schemas and many look-ups.
+func (c *cache) putID(id int, s serde.Schema) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	next := map[int]serde.Schema{id: s}
+	if m := c.ids.Load(); m != nil {
+		maps.Copy(next, *m)
+	}
+	c.ids.Store(&next)
 }
 
 // get returns the answer for key, asking for it by fetch when it is not known. unknown reports whether an error means

@@ -70,10 +70,15 @@ func (r *Client) String() string {
 
 // Schema implements [serde.Registry]. After the first call for an id it makes no request, ever.
 func (r *Client) Schema(ctx context.Context, id int) (serde.Schema, error) {
+	c := r.cache.Load()
+	if s, ok := c.id(id); ok {
+		return s, nil
+	}
 	a, err := r.cached(ctx, idKey(id), func(ctx context.Context) (answer, error) { return r.wire.byID(ctx, id) })
 	if err != nil {
 		return serde.Schema{}, fmt.Errorf("registry: schema id %d: %w", id, err)
 	}
+	c.putID(id, a.schema)
 	return a.schema, nil
 }
 
