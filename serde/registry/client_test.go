@@ -381,3 +381,8 @@ func TestReferences(t *testing.T) {
 		t.Errorf("parts %+v, %v", parts, err)
 	}
 }
+
+// The kit against the registry for tests, and by scripts/registry run against a real one.
+func TestConform(t *testing.T) {
+	registrytest.Conform(t, func(t *testing.T) serde.Registry { return registrytest.Open(t) })
+}

@@ -136,7 +136,7 @@ func refusal(resp *http.Response) error {
 	case code >= 300 && code < 400:
 		// Following it would hand our credentials to whoever is named there.
 		return fmt.Errorf("HTTP %d: it redirects; name the final URL in registry.Config", code)
-	case code == http.StatusNotFound && !strings.Contains(resp.Header.Get("Content-Type"), "json"):
+	case code == http.StatusNotFound && (resp.ContentLength == 0 || !strings.Contains(resp.Header.Get("Content-Type"), "json")):
 		return errors.New("HTTP 404 from something that is no registry; check the path of the URL (Apicurio's is /apis/ccompat/v7)")
 	case code == http.StatusRequestTimeout || code == http.StatusTooManyRequests || code >= 500:
 		return fmt.Errorf("HTTP %d %s", code, http.StatusText(code))
