@@ -1,5 +1,7 @@
 package wire
 
+import "context"
+
 // InLog is implemented by sinks whose records go into the commit log's own transaction when their cluster is the app's.
 type InLog interface {
 	// OnCluster is the cluster the sink names, or nil for the app's own.
@@ -16,8 +18,8 @@ type TopicOffset struct {
 type Positions interface {
 	// OnCluster is the cluster the source names, or nil for the app's own.
 	OnCluster() any
-	// Topics are the topics it reads.
-	Topics() []string
+	// Topics are the topics it reads: now, if it reads those that match a pattern.
+	Topics(ctx context.Context, l Log) ([]string, error)
 	// Offsets takes a position of a partition apart; Position puts it together again.
 	Offsets(partition int, position string) []TopicOffset
 	Position(partition int, offsets []TopicOffset) string
