@@ -2,6 +2,7 @@ package house
 
 import (
 	"go/ast"
+	"slices"
 	"testing"
 )
 
@@ -38,10 +39,11 @@ func TestTheCoreIsPure(t *testing.T) {
 	}
 }
 
-// A test that sleeps is slow where it passes and flaky where the machine is busy.
+// A test that sleeps is slow where it passes and flaky where the machine is busy. Inside a bubble of testing/synctest time is
+// virtual, and sleeping costs nothing.
 func TestTestsDoNotSleep(t *testing.T) {
 	for _, f := range tree(t) {
-		if !f.test && !f.under("internal/kafkatest") && !f.under("stream/streamtest") {
+		if !f.test && !f.kit() || slices.Contains(f.imports, "testing/synctest") {
 			continue
 		}
 		ast.Inspect(f.syntax, func(n ast.Node) bool {

@@ -36,6 +36,9 @@ func (f *file) under(folder string) bool {
 	return f.folder == folder || strings.HasPrefix(f.folder, folder+"/")
 }
 
+// kit says whether the file is part of a conformance kit or of tools for tests, such as wiretest: a test that others run.
+func (f *file) kit() bool { return strings.HasSuffix(f.folder, "test") }
+
 // files parses the main module once. Folders with a go.mod of their own are other modules.
 var files = sync.OnceValues(func() ([]*file, error) {
 	const root = "../.."
