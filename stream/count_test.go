@@ -2,10 +2,10 @@ package stream_test
 
 import (
 	"context"
+	"fmt"
+	"iter"
 	"testing"
 	"time"
-	"iter"
-	"fmt"
 
 	"github.com/weirstream/weir/connector/memory"
 	"github.com/weirstream/weir/state"
@@ -19,7 +19,7 @@ func TestCountByKey(t *testing.T) {
 		GroupBy(func(_ string, v int64) string { return fmt.Sprint(v % 7) }, stream.Partitions(3)).
 		Count().
 		To(out)
-	app, err := b.Build(stream.Config{State: state.InMemory(), CheckpointInterval: 5*time.Millisecond})
+	app, err := b.Build(stream.Config{State: state.InMemory(), CheckpointInterval: 5 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,10 +58,14 @@ func BenchmarkChain(b *testing.B) {
 			}
 			s.ForEach(func(stream.Record[int64, int64]) error { return nil })
 			app, err := bl.Build(stream.Config{})
-			if err != nil { b.Fatal(err) }
+			if err != nil {
+				b.Fatal(err)
+			}
 			b.ReportAllocs()
 			b.ResetTimer()
-			if err := app.Run(context.Background()); err != nil { b.Fatal(err) }
+			if err := app.Run(context.Background()); err != nil {
+				b.Fatal(err)
+			}
 		})
 	}
 }
@@ -70,8 +74,12 @@ func BenchmarkCount(b *testing.B) {
 	bl := stream.New("x")
 	bl.Source(memory.From("in", many(b.N))).GroupByKey().Count().ToStream().ForEach(func(stream.Record[int64, int64]) error { return nil })
 	app, err := bl.Build(stream.Config{State: state.InMemory()})
-	if err != nil { b.Fatal(err) }
+	if err != nil {
+		b.Fatal(err)
+	}
 	b.ReportAllocs()
 	b.ResetTimer()
-	if err := app.Run(context.Background()); err != nil { b.Fatal(err) }
+	if err := app.Run(context.Background()); err != nil {
+		b.Fatal(err)
+	}
 }

@@ -110,17 +110,3 @@ func (c *Config) engine() *engine.Config {
 	}
 	return e
 }
-
-// Replace puts another connector in the place of a source or a sink. For streamtest.
-func (c *Compiled) Replace(name string, connector any) (found bool, err error) {
-	for _, n := range c.prog.graph.Nodes {
-		op := specOf(n)
-		switch {
-		case op.source != nil && op.source.name == name:
-			return true, op.source.replace(connector)
-		case op.sink != nil && op.sink.name == name:
-			return true, op.sink.replace(connector)
-		}
-	}
-	return false, nil
-}

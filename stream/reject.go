@@ -105,7 +105,7 @@ func (in *instance) letterBox(d *deadLetter) (*letterBox, error) {
 	if box := in.letters[d]; box != nil {
 		return box, nil
 	}
-	w, err := openSink(in, d.sink)
+	w, err := openSink(in, d.sink, d.env)
 	if err != nil {
 		return nil, err
 	}

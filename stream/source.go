@@ -19,7 +19,9 @@ type sourceSpec struct {
 	partitions func(ctx context.Context, env connector.Env) (int, error)
 	open       func(ctx context.Context, env connector.Env, partition int, from connector.Position) (task.Reader, error)
 	positions  wire.Positions
-	replace    func(src any) error // by streamtest: reads from another connector of the same types
+	source     any                               // the connector
+	replace    func(src any) error               // by streamtest: reads from another connector of the same types
+	env        func(connector.Env) connector.Env // by streamtest; nil: as it is
 }
 
 // serdes is implemented by sources and sinks that know how their records are encoded: what is derived from them is stored the
@@ -79,22 +81,24 @@ func addSource[K, V any](b *Builder, src connector.Source[K, V], o settings, isT
 
 // use takes the source apart. It is called again when streamtest puts another source in its place.
 func (spec *sourceSpec) use[K, V any](src connector.Source[K, V]) {
-	spec.partitions = src.Partitions
+	spec.source = src
+	spec.partitions = func(ctx context.Context, env connector.Env) (int, error) {
+		return src.Partitions(ctx, seen(env, spec.env))
+	}
 	spec.positions, _ = src.(wire.Positions)
 	spec.open = func(ctx context.Context, env connector.Env, partition int, from connector.Position) (task.Reader, error) {
-		r, err := src.Open(ctx, env, partition, from)
+		r, err := src.Open(ctx, seen(env, spec.env), partition, from)
 		if err != nil {
 			return nil, err
 		}
 		return &reader[K, V]{r}, nil
 	}
 	spec.replace = func(other any) error {
-		o, ok := other.(connector.Source[K, V])
-		if !ok {
-			return fmt.Errorf("source %s carries %T, not %T", spec.name, src, other)
+		o, err := same(src, other)
+		if err == nil {
+			spec.use(o)
 		}
-		spec.use(o)
-		return nil
+		return err
 	}
 }
 
@@ -138,7 +142,14 @@ func (noSource[K, V]) Open(context.Context, connector.Env, int, connector.Positi
 
 // engineSource is the plan's form of a source.
 func (spec *sourceSpec) engineSource(n *topology.Node, input int) *engine.Source {
-	return &engine.Source{Name: n.Name, Input: input, Partitions: spec.partitions, Open: spec.open, Positions: spec.positions}
+	return &engine.Source{
+		Name: n.Name, Input: input, Positions: spec.positions,
+		// The source may still be replaced: it is looked up when it is used.
+		Partitions: func(ctx context.Context, env connector.Env) (int, error) { return spec.partitions(ctx, env) },
+		Open: func(ctx context.Context, env connector.Env, partition int, from connector.Position) (task.Reader, error) {
+			return spec.open(ctx, env, partition, from)
+		},
+	}
 }
 
 // millis is t as event time.

@@ -26,7 +26,8 @@ func (s *Stream[K, V]) To(sink connector.Sink[K, V], opts ...SinkOption) {
 type sinkSpec struct {
 	name    string
 	sink    any
-	replace func(sink any) error // by streamtest: writes to another connector of the same types
+	replace func(sink any) error              // by streamtest: writes to another connector of the same types
+	env     func(connector.Env) connector.Env // by streamtest; nil: as it is
 }
 
 // addSink makes the node of a sink; receive makes its receiver.
@@ -37,16 +38,13 @@ func addSink[K, V any](b *Builder, sink connector.Sink[K, V], o settings, parent
 	}
 	spec := &sinkSpec{name: sink.Name(), sink: sink}
 	spec.replace = func(other any) error {
-		s, ok := other.(connector.Sink[K, V])
-		if !ok {
-			return fmt.Errorf("sink %s carries %T, not %T", spec.name, sink, other)
-		}
+		s, err := same(sink, other)
 		sink, spec.sink = s, s
-		return nil
+		return err
 	}
 	op := &operator{sink: spec, headers: true, make: func(in *instance) any {
 		end := &sinkEnd[K, V]{node: in.self(), reject: in.rejection()}
-		w, err := openSink(in, sink)
+		w, err := openSink(in, sink, spec.env)
 		if err != nil {
 			in.failed(fmt.Errorf("sink %s: %w", sink.Name(), err))
 			return receive(in, end)
@@ -79,8 +77,8 @@ func (e *sinkEnd[K, V]) write(c *task.Context) {
 }
 
 // openSink opens a sink for the task being made, and sees to its part in checkpoints.
-func openSink[K, V any](in *instance, sink connector.Sink[K, V]) (connector.Writer[K, V], error) {
-	env := in.env.Connector
+func openSink[K, V any](in *instance, sink connector.Sink[K, V], sees func(connector.Env) connector.Env) (connector.Writer[K, V], error) {
+	env := seen(in.env.Connector, sees)
 	if l, ok := sink.(wire.InLog); ok && in.env.Appender != nil && (l.OnCluster() == nil || l.OnCluster() == any(in.config.Cluster)) {
 		env.Appender = in.env.Appender
 		if in.env.SinkAppender != nil {

@@ -19,6 +19,8 @@ import (
 type Cluster struct {
 	// AutoCreate is the number of partitions that a topic gets which is used before it was made. Default 0: a missing topic is an error.
 	AutoCreate int
+	// Configs are settings of topics where whoever makes one does not say otherwise. Default: Kafka's defaults.
+	Configs map[string]string
 	// Start is where the virtual clock starts; Advance moves it and nothing else does. Default zero: the wall clock.
 	Start time.Time
 	// Poison overwrites a batch's bytes when it is released, so that whoever keeps them is found by a test. It costs a copy.

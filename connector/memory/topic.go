@@ -70,6 +70,9 @@ func (b *broker) create(spec wire.TopicSpec) error {
 		return fmt.Errorf("%w: topic %q with %d partitions", wire.ErrRefused, spec.Name, spec.Partitions)
 	}
 	t := &topic{name: spec.Name, configs: maps.Clone(defaults)}
+	if err := t.configure(b.c.Configs); err != nil {
+		return err
+	}
 	if err := t.configure(spec.Configs); err != nil {
 		return err
 	}

@@ -122,6 +122,41 @@ func (d *Driver) Restart(p *Plan, c *Config) error {
 	return d.open()
 }
 
+// Promise tells every task that a source has nothing earlier than w any more, in any partition; [AllTime]: nothing at all.
+// It is not part of the source: a crash forgets what no checkpoint has.
+func (d *Driver) Promise(source string, w int64) error {
+	if d.s == nil {
+		return errors.New("the app has stopped")
+	}
+	for _, r := range d.s.runners {
+		for _, src := range r.sub.Sources {
+			if src.Name != source {
+				continue
+			}
+			in := r.t.Inputs[src.Input].State()
+			r.send(message{kind: aCall, do: func() {
+				if w == AllTime {
+					in.Finished = true
+					return
+				}
+				in.Promise(w)
+			}})
+		}
+	}
+	return d.Poll()
+}
+
+// ClockDue is when the wall clock next has something to do, in ms.
+func (d *Driver) ClockDue() int64 {
+	due := int64(AllTime)
+	if d.s != nil {
+		for _, r := range d.s.runners {
+			due = min(due, r.clockDue.Load())
+		}
+	}
+	return due
+}
+
 // Stop takes a last checkpoint and closes everything.
 func (d *Driver) Stop() error {
 	var errs []error

@@ -65,6 +65,11 @@ func (s *InputState) Restore(m Mark) {
 	s.W, s.High = max(s.W, m.W), max(s.High, m.High)
 }
 
+// Promise takes somebody's word, a test's, that nothing earlier than w comes any more.
+func (s *InputState) Promise(w int64) {
+	s.W, s.High = max(s.W, w), max(s.High, w)
+}
+
 // Blocked reports whether the input may not be read because a barrier is being aligned.
 func (s *InputState) Blocked() bool { return s.blocked }
 
