@@ -19,7 +19,8 @@
 // that hold interfaces, channels or functions are refused at Build. Where the derived schema is not the one wanted (enums,
 // unions of several types, a schema kept in a file) give it by [Schema].
 //
-// [Record], map[string]any and any are dynamic: what they hold depends on the schema that wrote them.
+// [Record], map[string]any and any are dynamic: what they hold depends on the schema that wrote them. So is serde.Row, the form
+// that all formats share; [RowType] says how the two kinds of types correspond.
 //
 // Reading resolves the writer's schema to the reader's by Avro's rules: promotion, defaults, aliases, order of fields, enum
 // defaults. A pair of schemas is compiled once and kept.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/weirstream/weir/serde"
 	"github.com/weirstream/weir/serde/registry"
 )
 
@@ -84,7 +85,7 @@ func splitName(full string) (namespace, name string) {
 // isDynamic tells whether values of T have the shape that their schema says.
 func isDynamic[T any]() bool {
 	switch reflect.TypeFor[T]() {
-	case reflect.TypeFor[Record](), reflect.TypeFor[map[string]any](), reflect.TypeFor[any]():
+	case reflect.TypeFor[Record](), reflect.TypeFor[serde.Row](), reflect.TypeFor[map[string]any](), reflect.TypeFor[any]():
 		return true
 	}
 	return false

@@ -17,13 +17,16 @@ import (
 //
 // A registry that is down pauses the task, when and only when it meets an id that it has not met before.
 //
-// A dynamic T is read as it was written unless [Schema] says otherwise. To write, a [Record] brings its schema along; other
-// dynamic types need [Schema], [Version] or [UseLatest].
+// A dynamic T is read as it was written unless [Schema] says otherwise. To write, a [Record] brings its schema along and a
+// serde.Row its type; other dynamic types need [Schema], [Version] or [UseLatest].
 func Registered[T any](opts ...Option) serde.Serde[T] {
 	o := collect(opts)
 	t, err := schemaOf[T](o)
 	if err != nil {
 		return failed[T]{err}
+	}
+	if reflect.TypeFor[T]() == reflect.TypeFor[serde.Row]() {
+		return any(rowsBySchema(&registered[Record]{options: o, schema: t}, t)).(serde.Serde[T])
 	}
 	return &registered[T]{options: o, schema: t}
 }

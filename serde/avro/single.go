@@ -15,7 +15,7 @@ import (
 // State that was written with an older schema is read as long as the schemas resolve; values take the new form when they are
 // written next. A schema that does not resolve is an error when the store is opened, and names the field.
 //
-// A dynamic T (Record, map[string]any, any) needs [Schema].
+// A dynamic T (Record, serde.Row, map[string]any, any) needs [Schema].
 func Of[T any](opts ...Option) serde.Serde[T] {
 	o := collect(opts)
 	t, err := schemaOf[T](o)
@@ -25,8 +25,11 @@ func Of[T any](opts ...Option) serde.Serde[T] {
 	if err != nil {
 		return failed[T]{err}
 	}
-	if reflect.TypeFor[T]() == reflect.TypeFor[Record]() {
+	switch reflect.TypeFor[T]() {
+	case reflect.TypeFor[Record]():
 		return any(ofRecord(o, t)).(serde.Serde[T])
+	case reflect.TypeFor[serde.Row]():
+		return any(rowsBySchema(ofRecord(o, t), t)).(serde.Serde[T])
 	}
 	return newSingle[T](o, t)
 }
