@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"time"
 
 	"github.com/weirstream/weir/connector"
 	"github.com/weirstream/weir/internal/statedir"
@@ -14,24 +15,28 @@ import (
 
 // A base is what outlives a session: the connection to the cluster and the database.
 type base struct {
-	log wire.Log      // nil without a cluster
-	dir *statedir.Dir // nil without a state directory
-	db  state.DB      // nil without a backend
-	env connector.Env
+	log      wire.Log      // nil without a cluster
+	dir      *statedir.Dir // nil without a state directory
+	db       state.DB      // nil without a backend
+	env      connector.Env
+	seat     *seat  // nil before the first session has joined
+	stay     bool   // keep the seat for a restart
+	instance string // names this process in transactional ids
+	static   string // the same as group.instance.id; "" when the name is not kept
 }
 
 // open connects and opens the database.
 func (a *App) open(ctx context.Context) (*base, error) {
 	b := &base{env: connector.Env{App: a.plan.App, Cluster: a.config.Cluster, StateDir: a.config.StateDir, Logger: a.log}}
+	if err := a.openState(ctx, b); err != nil {
+		return nil, errors.Join(fmt.Errorf("%w: %w", ErrStateDir, err), b.close())
+	}
 	if a.config.Cluster != nil {
 		log, err := a.config.Cluster.Connect(ctx, a.plan.App)
 		if err != nil {
-			return nil, fmt.Errorf("connect: %w", err)
+			return nil, errors.Join(fmt.Errorf("connect: %w", err), b.close())
 		}
 		b.log, b.env.Log = log, log
-	}
-	if err := a.openState(ctx, b); err != nil {
-		return nil, errors.Join(fmt.Errorf("%w: %w", ErrStateDir, err), b.close())
 	}
 	return b, nil
 }
@@ -45,6 +50,9 @@ func (a *App) openState(ctx context.Context, b *base) (err error) {
 		}
 		folder = b.dir.DB()
 	}
+	if err = a.nameInstance(b); err != nil {
+		return err
+	}
 	if a.config.State == nil {
 		return nil
 	}
@@ -56,8 +64,30 @@ func (a *App) openState(ctx context.Context, b *base) (err error) {
 	return nil
 }
 
+// nameInstance gives the process the name that its transactions go by: the configured one, the one its folder keeps, else one for this
+// life alone, whose transactions others end when it is gone.
+func (a *App) nameInstance(b *base) (err error) {
+	b.instance = a.config.Instance
+	if b.instance == "" && b.dir != nil {
+		b.instance, err = b.dir.Instance()
+	}
+	b.static = b.instance
+	if b.instance == "" {
+		b.instance = randomInstance()
+	}
+	return err
+}
+
+// leaveTimeout bounds how long leaving the group may take.
+const leaveTimeout = 5 * time.Second
+
 func (b *base) close() error {
 	var errs []error
+	if b.seat != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), leaveTimeout)
+		defer cancel()
+		errs = append(errs, b.seat.leave(ctx, b.stay))
+	}
 	if b.db != nil {
 		errs = append(errs, b.db.Close())
 	}

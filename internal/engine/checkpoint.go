@@ -20,6 +20,7 @@ type prepared struct {
 	r       *runner
 	cut     *task.Cut
 	handles []connector.Handle // one per sink of the task
+	last    bool               // nothing was processed behind it: the task is given up
 }
 
 // begin sends the barrier of a new checkpoint to every task. There is one checkpoint at a time: n+1 begins when n is committed.
@@ -32,7 +33,7 @@ func (s *session) begin() {
 		cp.wait[r] = true
 	}
 	for _, r := range s.runners {
-		r.send(message{kind: aBarrier, n: cp.n})
+		r.send(message{kind: aBarrier, n: cp.n, last: r.leaving.Load()})
 	}
 	if len(s.runners) == 0 {
 		s.commit(cp)
@@ -60,7 +61,7 @@ func (s *session) commit(cp *checkpoint) {
 }
 
 // applied tells the tasks that the checkpoint is committed and in the database.
-func (s *session) applied(cp *checkpoint) {
+func (s *session) applied(cp *checkpoint) error {
 	s.inflight = nil
 	s.mu.Lock()
 	s.mu.committed = cp.n
@@ -68,12 +69,13 @@ func (s *session) applied(cp *checkpoint) {
 	for _, p := range cp.parts {
 		p.r.send(message{kind: anApply, n: cp.n})
 	}
+	return s.giveUp(cp)
 }
 
 // A commitLog makes checkpoints atomic facts. There are two: the database of this process, and a cluster's transactions.
 type commitLog interface {
-	// recover reads what the last commit says.
-	recover(ctx context.Context) (*saved, error)
+	// recover reads what the last commit says of these tasks, and brings their stores there.
+	recover(ctx context.Context, refs []taskRef) (*saved, error)
 	// equip gives a task that is being made its appenders.
 	equip(r *runner, next uint64) error
 	// write is called in the task's goroutine when it has passed a barrier: what else of the cut goes into the log.

@@ -46,7 +46,7 @@ func (d *Driver) Poll() error {
 		return errors.New("the app has stopped")
 	}
 	for {
-		busy := false
+		busy := d.base.seat != nil && d.base.seat.poll()
 		for _, r := range d.s.runners {
 			for _, f := range r.feeds {
 				got, err := f.poll(d.ended)

@@ -21,32 +21,37 @@ type localLog struct {
 // recordName is that of a task's record among the task's keys.
 const recordName = "checkpoint"
 
-// openCommitLog picks the commit log that the configuration asks for.
-func openCommitLog(_ context.Context, s *session) (commitLog, error) {
+// openCommitLog picks the commit log that the configuration asks for, and says which tasks are this process's.
+func openCommitLog(ctx context.Context, s *session) (commitLog, error) {
+	if s.base.log != nil {
+		l, err := openKafkaLog(ctx, s)
+		if l == nil {
+			return nil, err
+		}
+		return l, err
+	}
+	s.owned = s.refs
 	return &localLog{s: s, db: s.base.db}, nil
 }
 
-// recover reads the record of every task, and finishes what was prepared.
-func (l *localLog) recover(ctx context.Context) (*saved, error) {
+// recover reads the record of every task.
+func (l *localLog) recover(_ context.Context, refs []taskRef) (*saved, error) {
 	out := &saved{tasks: map[string]*taskRecord{}}
 	if l.db == nil {
 		return out, nil
 	}
-	for _, sub := range l.s.plan.Subs {
-		for p := range l.s.counts[sub] {
-			name := fmt.Sprintf("%s/%d", sub.Name, p)
-			var rec *taskRecord
-			_, err := l.db.Get(keys.TaskRecord(name, recordName), func(v []byte) (err error) {
-				rec, err = decodeRecord(v)
-				return err
-			})
-			if err != nil {
-				return nil, fmt.Errorf("task %s: %w", name, err)
-			}
-			if rec != nil {
-				out.tasks[name] = rec
-				out.n = max(out.n, rec.n)
-			}
+	for _, t := range refs {
+		var rec *taskRecord
+		_, err := l.db.Get(keys.TaskRecord(t.name(), recordName), func(v []byte) (err error) {
+			rec, err = decodeRecord(v)
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("task %s: %w", t.name(), err)
+		}
+		if rec != nil {
+			out.tasks[t.name()] = rec
+			out.n = max(out.n, rec.n)
 		}
 	}
 	return out, nil

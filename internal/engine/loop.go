@@ -25,7 +25,7 @@ func (s *session) run(ctx context.Context, stop <-chan StopMode) (err error) {
 		if err := s.react(); err != nil {
 			return err
 		}
-		if s.endedN == len(s.runners) {
+		if s.endedN > 0 && s.endedN == len(s.runners) && len(s.runners) == len(s.refs) {
 			return s.finish()
 		}
 		if now := time.Now(); s.inflight == nil && (s.early || !now.Before(next)) {
@@ -56,6 +56,18 @@ func (s *session) react() error {
 			s.early = true
 		case e.ended != nil:
 			s.endedN++
+		case e.wakeAll:
+			for _, r := range s.runners {
+				s.wake(r)
+			}
+		case e.group != nil:
+			if err := s.rebalance(e.group); err != nil {
+				return err
+			}
+		case e.restored != nil:
+			if err := s.take(e.restored); err != nil {
+				return err
+			}
 		case e.prepared != nil:
 			if s.inflight.take(e.prepared) {
 				s.commit(s.inflight)
@@ -64,7 +76,9 @@ func (s *session) react() error {
 			if e.committed.err != nil {
 				return e.committed.err
 			}
-			s.applied(e.committed)
+			if err := s.applied(e.committed); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -78,9 +92,7 @@ func (s *session) finish() error {
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
 	for _, r := range s.runners {
-		for _, f := range r.feeds {
-			f.stop()
-		}
+		r.stopFeeds()
 	}
 	last := uint64(0)
 	for last == 0 || s.inflight != nil {

@@ -2,7 +2,9 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -19,7 +21,10 @@ type runner struct {
 	t    *task.Task
 	env  *TaskEnv
 	name string
+	ref  taskRef
+	wg   sync.WaitGroup // its feeds
 
+	logged   *loggedTask // the Kafka commit log's part
 	appender wire.Appender
 	plain    wire.Appender // SinkAppender, when it is another
 	feeds    []*feed
@@ -29,9 +34,12 @@ type runner struct {
 	box     *queue[message]
 	msgs    []message
 	barrier uint64 // begun and not passed
+	final   bool   // … and the last one of this task
 	last    uint64 // the last one passed
 	paused  bool   // over its budget of state until a checkpoint is applied
+	halted  bool   // it passed its last barrier
 
+	leaving  atomic.Bool  // the next checkpoint is its last
 	queued   atomic.Int64 // bytes pushed and not processed, local exchanges only
 	parked   atomic.Bool  // waits for room downstream
 	clockDue atomic.Int64
@@ -49,6 +57,7 @@ type message struct {
 	input int
 	batch task.Batch
 	n     uint64
+	last  bool // of a barrier: nothing is processed behind it
 	do    func()
 }
 
@@ -112,6 +121,7 @@ func (r *runner) receive() error {
 			r.t.Inputs[m.input].State().Finished = true
 		case aBarrier:
 			r.barrier = m.n
+			r.final = m.last
 			r.t.Begin(m.n)
 		case anApply:
 			r.t.Applied(m.n)
@@ -137,7 +147,7 @@ func (r *runner) room() bool {
 			full = full || o.Pending() > exchangeBytes
 		}
 	}
-	return !full && !r.paused && !r.s.commits.full()
+	return !full && !r.paused && !r.halted && !r.s.commits.full()
 }
 
 // exchangeBytes is how much may wait at one receiver of a local exchange before its senders stop.
@@ -149,7 +159,7 @@ func (r *runner) pass() error {
 		return nil
 	}
 	n := r.barrier
-	r.barrier, r.last = 0, n
+	r.barrier, r.last, r.halted = 0, n, r.final
 	cut, err := r.t.Barrier(n)
 	if err != nil {
 		return err
@@ -165,7 +175,7 @@ func (r *runner) pass() error {
 	if err := r.s.commits.write(r, cut, handles); err != nil {
 		return err
 	}
-	r.s.post(event{prepared: &prepared{r: r, cut: cut, handles: handles}})
+	r.s.post(event{prepared: &prepared{r: r, cut: cut, handles: handles, last: r.halted}})
 	return nil
 }
 
@@ -223,17 +233,51 @@ func (r *runner) show() {
 
 func (r *runner) fail(err error) { r.s.post(event{failed: err}) }
 
-// close ends the task's part of everything.
+// storeIndex is the place of a store among the sub-topology's.
+func (r *runner) storeIndex(name string) int {
+	return slices.IndexFunc(r.sub.Stores, func(st Store) bool { return st.Name == name })
+}
+
+// stopFeeds ends reading; what was pushed is still processed.
+func (r *runner) stopFeeds() {
+	for _, f := range r.feeds {
+		f.stop()
+	}
+}
+
+// close ends the task's part of everything. No turn of it is running.
 func (r *runner) close() error {
 	r.cancel()
+	r.wg.Wait()
+	err := r.t.Stop()
+	return errors.Join(err, r.abandon())
+}
+
+// abandon closes what a task holds, started or half made.
+func (r *runner) abandon() error {
+	if r.cancel != nil {
+		r.cancel()
+	}
+	var errs []error
 	for _, f := range r.feeds {
 		f.close()
 	}
-	err := r.t.Stop()
-	for _, s := range r.t.Sinks {
-		if e := s.Close(); e != nil && err == nil {
-			err = fmt.Errorf("task %s: close sink %s: %w", r.name, s.Name(), e)
+	if r.t != nil {
+		for _, s := range r.t.Sinks {
+			if err := s.Close(); err != nil {
+				errs = append(errs, fmt.Errorf("task %s: close sink %s: %w", r.name, s.Name(), err))
+			}
 		}
 	}
-	return err
+	return errors.Join(errs...)
+}
+
+// closeAppenders ends the task's part in the commit log: everything it wrote was cut.
+func (r *runner) closeAppenders() {
+	if r.appender != nil {
+		r.appender.Close()
+	}
+	if r.plain != nil {
+		r.plain.Close()
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 	"sync"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/weirstream/weir/connector"
 	"github.com/weirstream/weir/internal/overlay/keys"
 	"github.com/weirstream/weir/internal/task"
+	"github.com/weirstream/weir/internal/wire"
 )
 
 // A session is one life of an app's tasks: from what the last commit says to a stop or a failure. One goroutine runs its loop;
@@ -28,9 +30,16 @@ type session struct {
 	workers  *workers
 	events   *queue[event]
 	evs      []event
-	runners  []*runner
+	runners  []*runner          // those that run; changed by the loop under mu
 	tasks    map[*Sub][]*runner // by partition
 	counts   map[*Sub]int
+	refs     []taskRef                     // all tasks of the plan
+	owned    []taskRef                     // this process's, at the start of the session
+	making   map[string]context.CancelFunc // tasks that are being restored, by name
+
+	topics       map[string]wire.Topic // internal ones
+	sourceTopics map[string]wire.Topic
+	releasing    []wire.TopicPartition // revoked, and not yet given up
 
 	n        uint64      // the last checkpoint begun
 	inflight *checkpoint // not committed yet
@@ -52,11 +61,15 @@ type event struct {
 	failed    error
 	ended     *runner
 	early     bool
+	wakeAll   bool
+	group     *wire.GroupEvent
+	restored  *restored
 }
 
 // newSession makes the tasks as the last commit says and starts them.
 func newSession(ctx context.Context, a *App, b *base, threaded bool) (s *session, err error) {
-	s = &session{app: a, plan: a.plan, config: a.config, base: b, threaded: threaded, events: newQueue[event](), tasks: map[*Sub][]*runner{}, counts: map[*Sub]int{}}
+	s = &session{app: a, plan: a.plan, config: a.config, base: b, threaded: threaded, events: newQueue[event](),
+		tasks: map[*Sub][]*runner{}, counts: map[*Sub]int{}, making: map[string]context.CancelFunc{}}
 	s.mu.paused = map[string]error{}
 	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	defer func() {
@@ -64,16 +77,25 @@ func newSession(ctx context.Context, a *App, b *base, threaded bool) (s *session
 			err = errors.Join(err, s.close())
 		}
 	}()
-	if s.commits, err = openCommitLog(ctx, s); err != nil {
-		return s, err
-	}
 	if err = s.count(ctx); err != nil {
 		return s, err
 	}
-	if err = s.makeTasks(ctx); err != nil {
+	s.refs = s.taskRefs()
+	for _, sub := range s.plan.Subs {
+		s.tasks[sub] = make([]*runner, s.counts[sub])
+	}
+	if s.commits, err = openCommitLog(ctx, s); err != nil {
 		return s, err
 	}
-	return s, s.start()
+	saved, err := s.commits.recover(ctx, s.owned)
+	if err != nil {
+		return s, err
+	}
+	s.n = saved.n
+	if s.threaded {
+		s.workers = newWorkers(s.config.Workers)
+	}
+	return s, s.addTasks(s.owned, saved)
 }
 
 // count finds how many partitions, and so tasks, each sub-topology has.
@@ -123,31 +145,57 @@ func (s *session) countOf(ctx context.Context, sub *Sub) (int, error) {
 	return n, nil
 }
 
-// makeTasks makes every task and ties it to what the last commit says.
-func (s *session) makeTasks(ctx context.Context) error {
-	saved, err := s.commits.recover(ctx)
-	if err != nil {
-		return err
-	}
-	s.n = saved.n
-	for _, sub := range s.plan.Subs {
-		for p := range s.counts[sub] {
-			r := &runner{s: s, sub: sub, name: fmt.Sprintf("%s/%d", sub.Name, p), box: newQueue[message]()}
-			s.runners = append(s.runners, r)
-			s.tasks[sub] = append(s.tasks[sub], r)
-			if err := s.makeTask(r, p, saved.tasks[r.name]); err != nil {
-				return err
-			}
+// addTasks makes tasks as the last commit says, and starts them. All that exchange records in this process are made together.
+func (s *session) addTasks(refs []taskRef, saved *saved) error {
+	var added []*runner
+	for _, t := range refs {
+		r := &runner{s: s, sub: t.sub, name: t.name(), ref: t, box: newQueue[message]()}
+		if err := s.makeTask(r, t.partition, saved.tasks[r.name]); err != nil {
+			return errors.Join(err, r.abandon())
 		}
+		added = append(added, r)
+		s.tasks[t.sub][t.partition] = r
 	}
-	for _, r := range s.runners {
+	s.mu.Lock()
+	s.runners = append(s.runners, added...)
+	s.mu.Unlock()
+	if s.config.Local {
+		s.connect(added)
+	}
+	for _, r := range added {
+		if err := r.t.Start(s.now()); err != nil {
+			return err
+		}
+		r.publish()
+	}
+	for _, r := range added {
+		s.startFeeds(r)
+	}
+	return nil
+}
+
+// connect tells receivers of local exchanges who waits for room in them.
+func (s *session) connect(senders []*runner) {
+	for _, r := range senders {
 		for _, x := range r.sub.Out {
 			for _, to := range s.tasks[x.To] {
 				to.prev = append(to.prev, r)
 			}
 		}
 	}
-	return nil
+}
+
+// startFeeds sets a task going.
+func (s *session) startFeeds(r *runner) {
+	if !s.threaded {
+		return
+	}
+	s.wake(r)
+	for _, f := range r.feeds {
+		ctx, cancel := context.WithCancel(r.env.Context)
+		f.cancel = cancel
+		r.wg.Go(func() { f.run(ctx) })
+	}
 }
 
 // makeTask makes one task.
@@ -162,7 +210,7 @@ func (s *session) makeTask(r *runner, partition int, rec *taskRecord) error {
 		Targets:    func(exchange string) int { return s.counts[r.sub.out(exchange).To] },
 		Senders:    func(exchange string) int { return s.counts[r.sub.in(exchange).From] },
 		Pending:    func(exchange string) int64 { return s.pendingAt(r.sub.out(exchange)) },
-		Topic:      func(string) string { return "" },
+		Topic:      s.exchangeTopicOf(r.sub),
 		Recovered:  rec.handlesOf,
 		Count:      s.counter,
 	}
@@ -175,6 +223,24 @@ func (s *session) makeTask(r *runner, partition int, rec *taskRecord) error {
 		return fmt.Errorf("task %s: %w", r.name, err)
 	}
 	r.t = t
+	restart := func(f *feed) {
+		if rec != nil {
+			f.end = rec.position(f.name)
+			t.Inputs[f.input].State().Restore(rec.mark(f.name))
+			t.Inputs[f.input].Restart(f.end)
+		}
+		r.feeds = append(r.feeds, f)
+	}
+	for _, x := range r.sub.In {
+		if s.config.Local {
+			break
+		}
+		f := &feed{r: r, input: x.Input, name: x.Name, limit: feedBytes, wake: make(chan struct{}, 1)}
+		f.open = func(ctx context.Context, from connector.Position) (task.Reader, error) {
+			return x.Open(ctx, s.base.env, s.plan.exchangeTopic(x), partition, from)
+		}
+		restart(f)
+	}
 	for _, src := range r.sub.Sources {
 		n, err := src.Partitions(ctx, s.base.env)
 		if err != nil {
@@ -184,20 +250,25 @@ func (s *session) makeTask(r *runner, partition int, rec *taskRecord) error {
 			t.Inputs[src.Input].State().Finished = true
 			continue
 		}
-		f := &feed{r: r, input: src.Input, name: fmt.Sprintf("%s/%d", src.Name, partition), limit: feedBytes, wake: make(chan struct{}, 1)}
+		f := &feed{r: r, input: src.Input, name: src.Name, limit: feedBytes, wake: make(chan struct{}, 1)}
 		env := s.base.env
 		env.Headers = src.Headers
 		f.open = func(ctx context.Context, from connector.Position) (task.Reader, error) {
 			return src.Open(ctx, env, partition, from)
 		}
-		if rec != nil {
-			f.end = rec.position(src.Name)
-			t.Inputs[src.Input].State().Restore(rec.mark(src.Name))
-			t.Inputs[src.Input].Restart(f.end)
-		}
-		r.feeds = append(r.feeds, f)
+		restart(f)
 	}
 	return nil
+}
+
+// exchangeTopicOf names the topics of a sub-topology's exchanges; "" for local ones.
+func (s *session) exchangeTopicOf(sub *Sub) func(string) string {
+	return func(exchange string) string {
+		if s.config.Local {
+			return ""
+		}
+		return s.plan.exchangeTopic(find(append(slices.Clone(sub.Out), sub.In...), exchange))
+	}
 }
 
 // feedBytes is how much of one input may be fetched and not processed.
@@ -239,29 +310,6 @@ func (s *session) pendingAt(x *Exchange) (n int64) {
 		n = max(n, to.queued.Load())
 	}
 	return n
-}
-
-// start runs start hooks and sets everything going.
-func (s *session) start() error {
-	for _, r := range s.runners {
-		if err := r.t.Start(s.now()); err != nil {
-			return err
-		}
-		r.publish()
-	}
-	if !s.threaded {
-		return nil
-	}
-	s.workers = newWorkers(s.config.Workers)
-	for _, r := range s.runners {
-		s.wake(r)
-		for _, f := range r.feeds {
-			ctx, cancel := context.WithCancel(r.env.Context)
-			f.cancel = cancel
-			s.wg.Go(func() { f.run(ctx) })
-		}
-	}
-	return nil
 }
 
 // wake schedules a runner.
@@ -310,9 +358,7 @@ func (s *session) close() error {
 	s.wg.Wait()
 	var errs []error
 	for _, r := range s.runners {
-		if r.t != nil {
-			errs = append(errs, r.close())
-		}
+		errs = append(errs, r.close())
 	}
 	if s.commits != nil {
 		errs = append(errs, s.commits.close())
@@ -332,8 +378,9 @@ func (s *session) status() Status {
 	for _, what := range names {
 		st.Paused = errors.Join(st.Paused, fmt.Errorf("%s: %w", what, s.mu.paused[what]))
 	}
+	runners := slices.Clone(s.runners)
 	s.mu.Unlock()
-	for _, r := range s.runners {
+	for _, r := range runners {
 		r.status.Lock()
 		st.Tasks = append(st.Tasks, r.status.TaskStatus)
 		r.status.Unlock()

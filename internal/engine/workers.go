@@ -2,6 +2,7 @@ package engine
 
 import (
 	"hash/maphash"
+	"slices"
 	"sync"
 	"time"
 )
@@ -15,7 +16,8 @@ type workers struct {
 		queues  [][]*runner
 		stopped bool
 	}
-	work *sync.Cond
+	work *sync.Cond // there is something in a queue
+	idle *sync.Cond // a retired runner's turn has ended
 }
 
 // place is where a runner is in the schedule. It is guarded by workers.mu.
@@ -24,6 +26,7 @@ type place struct {
 	known   bool
 	waiting bool // in a queue
 	running bool
+	retired bool
 	again   bool // woken while running
 }
 
@@ -32,7 +35,7 @@ const turnTime = 5 * time.Millisecond
 
 func newWorkers(n int) *workers {
 	w := &workers{}
-	w.work = sync.NewCond(&w.mu)
+	w.work, w.idle = sync.NewCond(&w.mu), sync.NewCond(&w.mu)
 	w.mu.queues = make([][]*runner, max(1, n))
 	for i := range w.mu.queues {
 		w.wg.Go(func() { w.run(i) })
@@ -56,7 +59,7 @@ func (w *workers) wakeLocked(r *runner) {
 	switch {
 	case p.running:
 		p.again = true
-	case !p.waiting && !w.mu.stopped:
+	case !p.waiting && !p.retired && !w.mu.stopped:
 		p.waiting = true
 		w.mu.queues[p.worker] = append(w.mu.queues[p.worker], r)
 		w.work.Signal()
@@ -78,6 +81,9 @@ func (w *workers) run(i int) {
 		}
 		w.mu.Lock()
 		r.place.running = false
+		if r.place.retired {
+			w.idle.Broadcast()
+		}
 		if more || r.place.again {
 			r.place.again = false
 			w.wakeLocked(r)
@@ -110,6 +116,22 @@ func (w *workers) take(i int) *runner {
 			return r
 		}
 		w.work.Wait()
+	}
+}
+
+// retire takes a runner out of the schedule and waits for its present turn to end.
+func (w *workers) retire(r *runner) {
+	if w == nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r.place.retired = true
+	for i, q := range w.mu.queues {
+		w.mu.queues[i] = slices.DeleteFunc(q, func(o *runner) bool { return o == r })
+	}
+	for r.place.running {
+		w.idle.Wait()
 	}
 }
 

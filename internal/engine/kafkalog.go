@@ -1,0 +1,390 @@
+package engine
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weirstream/weir/connector"
+	"github.com/weirstream/weir/internal/overlay/keys"
+	"github.com/weirstream/weir/internal/task"
+	"github.com/weirstream/weir/internal/wire"
+	"github.com/weirstream/weir/state"
+)
+
+// A kafkaLog is the commit log of an app with a cluster: one transaction holds a checkpoint's outputs, repartitioned records,
+// changelogs, task records and source positions. The transaction is the checkpoint: nothing else could disagree with it.
+//
+// Under AtLeastOnce sinks and repartition topics are written by a plain writer, flushed before the transaction ends; an app
+// without state then needs no transaction at all.
+type kafkaLog struct {
+	s     *session
+	seat  *seat
+	tx    wire.Transactions // nil when nothing needs one
+	plain wire.Writer       // nil under ExactlyOnce
+	batch state.Batch
+	tasks map[string]*loggedTask
+	sent  map[wire.TopicPartition]wire.Committed // what was committed last
+	stop  context.CancelFunc
+}
+
+// A loggedTask is what the log knows of a task.
+type loggedTask struct {
+	outs    []wire.Out // of changelogs, one per store
+	offsets []int64    // next offset of each changelog after the last committed delta
+	key     []byte
+	value   []byte
+}
+
+// The first byte of a changelog's keys.
+const (
+	tagRecord = 0 // a task record
+	tagRow    = 1 // a row of the store
+)
+
+// openKafkaLog joins the group, fences what is left of earlier lives, and takes the transactional ids.
+func openKafkaLog(ctx context.Context, s *session) (*kafkaLog, error) {
+	l := &kafkaLog{s: s, tasks: map[string]*loggedTask{}, sent: map[wire.TopicPartition]wire.Committed{}}
+	if err := s.ensureTopics(ctx); err != nil {
+		return nil, err
+	}
+	if err := l.sit(ctx); err != nil {
+		return l, err
+	}
+	assigned, err := l.seat.assigned(ctx, s)
+	if err != nil {
+		return l, err
+	}
+	s.owned = ownedBy(s.refs, assigned)
+	if err := l.fenceDead(ctx, assigned); err != nil {
+		return l, err
+	}
+	return l, l.openWriters(ctx)
+}
+
+// sit takes the app's seat in its group, unless an earlier session has.
+func (l *kafkaLog) sit(ctx context.Context) error {
+	s, b := l.s, l.s.base
+	if b.seat != nil {
+		l.seat = b.seat
+		return nil
+	}
+	topics := map[string]bool{s.plan.tasksTopic(): true}
+	for _, t := range s.refs {
+		for _, p := range t.partitions {
+			topics[p.Topic] = true
+		}
+	}
+	refs, local := s.refs, s.config.Local
+	var err error
+	b.seat, err = join(context.WithoutCancel(ctx), b.log, wire.GroupConfig{
+		Group: s.plan.App, Instance: b.static, Topics: slices.Sorted(maps.Keys(topics)),
+		SessionTimeout: s.config.SessionTimeout, RebalanceTimeout: rebalanceTimeout,
+		UserData: func() []byte { return memberData{Version: 1, Instance: b.instance}.encode() },
+		Plan:     func(members []wire.Member) map[string]wire.Assignment { return plan(refs, members, local) },
+	}, s.threaded)
+	l.seat = b.seat
+	return err
+}
+
+// rebalanceTimeout is how long a member has to give up what it must.
+const rebalanceTimeout = time.Minute
+
+// ids are the transactional ids of an instance.
+func (s *session) ids(instance string) [2]string {
+	prefix := s.plan.App + "-" + strings.ReplaceAll(instance, "-", "~")
+	return [2]string{prefix + "-0", prefix + "-1"}
+}
+
+// fenceDead ends the transactions of instances that are gone, so that readers do not wait for their timeout. It is a matter of
+// liveness: a transaction of a member that is fenced by mistake is done again.
+func (l *kafkaLog) fenceDead(ctx context.Context, a *wire.Assigned) error {
+	open, err := l.s.base.log.OpenTransactions(ctx, l.s.plan.App+"-")
+	if err != nil {
+		return fmt.Errorf("list open transactions: %w", err)
+	}
+	alive := map[string]bool{}
+	for _, instance := range append(decodeMember(a.UserData).Alive, l.s.base.instance) {
+		for _, id := range l.s.ids(instance) {
+			alive[id] = true
+		}
+	}
+	for _, t := range open {
+		if alive[t.ID] || !l.s.isOwnID(t.ID) {
+			continue
+		}
+		l.s.app.log.Info("ending the transaction of an instance that is gone", "id", t.ID, "began", t.Started)
+		if err := l.s.base.log.Fence(ctx, t.ID); err != nil {
+			return fmt.Errorf("fence %s: %w", t.ID, err)
+		}
+	}
+	return nil
+}
+
+// isOwnID reports whether a transactional id has the form of this app's: app foo must leave those of foo-2 alone.
+func (s *session) isOwnID(id string) bool {
+	rest, ok := strings.CutPrefix(id, s.plan.App+"-")
+	if !ok || len(rest) < 3 || (!strings.HasSuffix(rest, "-0") && !strings.HasSuffix(rest, "-1")) {
+		return false
+	}
+	return isInstance(rest[:len(rest)-2])
+}
+
+// openWriters opens what the guarantee needs.
+func (l *kafkaLog) openWriters(ctx context.Context) (err error) {
+	s := l.s
+	c := wire.WriterConfig{Name: s.plan.App, BufferedBytes: s.config.MemoryBytes / 8}
+	if s.config.Guarantee != ExactlyOnce {
+		if l.plain, err = s.base.log.Writer(ctx, c); err != nil {
+			return fmt.Errorf("open writer: %w", err)
+		}
+	}
+	if s.config.Guarantee == ExactlyOnce || s.stateful() > 0 {
+		tc := wire.TxConfig{WriterConfig: c, IDs: s.ids(s.base.instance), Timeout: s.config.TransactionTimeout}
+		if l.tx, err = s.base.log.Transactions(ctx, tc); err != nil {
+			return fmt.Errorf("open transactions %s: %w", tc.IDs[0], err)
+		}
+	}
+	if s.threaded {
+		l.watch()
+	}
+	return nil
+}
+
+// watch wakes tasks when room has come in a writer, and reports one that failed.
+func (l *kafkaLog) watch() {
+	ctx, cancel := context.WithCancel(l.s.ctx)
+	l.stop = cancel
+	for _, w := range l.writers() {
+		l.s.wg.Go(func() {
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-w.Drained():
+					l.s.post(event{wakeAll: true})
+				case <-w.Failed():
+					l.s.post(event{failed: &errRecover{fmt.Errorf("writer: %w", w.Err())}})
+					return
+				}
+			}
+		})
+	}
+}
+
+func (l *kafkaLog) writers() (ws []wire.Writer) {
+	if l.tx != nil {
+		ws = append(ws, l.tx)
+	}
+	if l.plain != nil {
+		ws = append(ws, l.plain)
+	}
+	return ws
+}
+
+func (l *kafkaLog) full() bool {
+	return l.tx != nil && l.tx.Full() || l.plain != nil && l.plain.Full()
+}
+
+func (l *kafkaLog) guarantee() string { return l.s.config.Guarantee.String() }
+
+// equip opens a task's appenders and its changelogs.
+func (l *kafkaLog) equip(r *runner, next uint64) (err error) {
+	if l.tx != nil {
+		if r.appender, err = l.tx.Appender(r.name, next); err != nil {
+			return fmt.Errorf("task %s: %w", r.name, err)
+		}
+		r.env.Appender = r.appender
+	}
+	if l.plain != nil {
+		if r.plain, err = l.plain.Appender(r.name, next); err != nil {
+			return fmt.Errorf("task %s: %w", r.name, err)
+		}
+		r.env.SinkAppender = r.plain
+		if r.env.Appender == nil {
+			r.env.Appender = r.plain
+		}
+	}
+	t := l.tasks[r.name]
+	t.outs = nil
+	r.logged = t
+	for _, st := range r.sub.Stores {
+		if !st.Changelog {
+			t.outs = append(t.outs, nil)
+			continue
+		}
+		out, err := r.appender.To(r.env.Context, l.s.plan.changelogTopic(st.Name))
+		if err != nil {
+			return fmt.Errorf("task %s: changelog of %s: %w", r.name, st.Name, err)
+		}
+		t.outs = append(t.outs, out)
+	}
+	return nil
+}
+
+// write puts a task's deltas and its record into the transaction.
+func (l *kafkaLog) write(r *runner, cut *task.Cut, handles []connector.Handle) error {
+	t := r.logged
+	now := l.s.now()
+	p := int32(r.t.Partition)
+	recorded := false
+	for _, d := range cut.Deltas {
+		i := r.storeIndex(d.Store)
+		out := t.outs[i]
+		if out == nil {
+			continue
+		}
+		for k, v := range d.All() {
+			t.key = append(append(t.key[:0], tagRow), k...)
+			out.Append(p, now, t.key, v, nil)
+		}
+		if !recorded && d.Len() > 0 || len(handles) > 0 && i == 0 {
+			recorded = true
+			t.key = append(append(t.key[:0], tagRecord), recordName...)
+			t.value = recordOf(&prepared{r: r, cut: cut, handles: handles}).append(t.value[:0])
+			t.outs[0].Append(p, now, t.key, t.value, nil)
+		}
+	}
+	if r.appender != nil {
+		r.appender.Cut(cut.N)
+	}
+	if r.plain != nil {
+		r.plain.Cut(cut.N)
+	}
+	return nil
+}
+
+// commit waits for the acknowledgements, ends the transaction, and writes the deltas to the database.
+func (l *kafkaLog) commit(ctx context.Context, cp *checkpoint) error {
+	if l.plain != nil {
+		if _, err := l.plain.Flush(ctx, cp.n); err != nil {
+			return &errRecover{fmt.Errorf("checkpoint %d: flush: %w", cp.n, err)}
+		}
+	}
+	var ends map[wire.TopicPartition]int64
+	if l.tx != nil {
+		var err error
+		if ends, err = l.tx.Flush(ctx, cp.n); err != nil {
+			return &errRecover{fmt.Errorf("checkpoint %d: flush: %w", cp.n, err)}
+		}
+	}
+	positions := l.positions(cp, ends)
+	if err := l.end(ctx, cp.n, positions); err != nil {
+		return err
+	}
+	for _, p := range positions {
+		l.sent[p.TopicPartition] = p.Committed
+	}
+	if err := l.apply(cp); err != nil {
+		return fmt.Errorf("checkpoint %d: %w", cp.n, err)
+	}
+	return commitSinks(ctx, cp)
+}
+
+// positions are those that moved, and at least one when there is a transaction: it carries the member's generation, so that a
+// process the group has given up cannot commit.
+func (l *kafkaLog) positions(cp *checkpoint, ends map[wire.TopicPartition]int64) (out []wire.Position) {
+	var unmoved *wire.Position
+	for _, part := range cp.parts {
+		r := part.r
+		for i, st := range r.sub.Stores {
+			if end, ok := ends[wire.TopicPartition{Topic: l.s.plan.changelogTopic(st.Name), Partition: int32(r.t.Partition)}]; ok {
+				r.logged.offsets[i] = end
+			}
+		}
+		for _, p := range l.s.positionsOf(r, part.cut) {
+			if l.sent[p.TopicPartition] != p.Committed {
+				out = append(out, p)
+			} else if unmoved == nil {
+				unmoved = &p
+			}
+		}
+	}
+	if len(out) == 0 && unmoved != nil && l.tx != nil && l.tx.Wrote(cp.n) {
+		out = append(out, *unmoved)
+	}
+	if len(out) == 0 && l.tx != nil && l.tx.Wrote(cp.n) {
+		out = append(out, wire.Position{TopicPartition: wire.TopicPartition{Topic: l.s.plan.tasksTopic()}})
+	}
+	return out
+}
+
+// end commits, again with the new generation when the group has moved on while every task is still held.
+func (l *kafkaLog) end(ctx context.Context, n uint64, at []wire.Position) error {
+	for tries := 0; ; tries++ {
+		var err error
+		who := l.seat.m.Identity()
+		switch {
+		case l.tx != nil:
+			err = l.tx.Commit(ctx, n, who, at)
+		case len(at) > 0:
+			err = l.s.base.log.CommitPlain(ctx, who, at)
+		}
+		switch {
+		case err == nil:
+			return nil
+		case !errors.Is(err, wire.ErrGeneration) || !l.s.threaded || tries >= generationTries:
+			return &errRecover{fmt.Errorf("checkpoint %d: commit: %w", n, err)}
+		}
+		select {
+		case <-ctx.Done():
+			return &errRecover{ctx.Err()}
+		case <-time.After(generationWait):
+		}
+	}
+}
+
+// While a rebalance is under way commits are refused for a moment: the new generation is waited for.
+const (
+	generationWait  = 20 * time.Millisecond
+	generationTries = 500
+)
+
+// apply writes a committed checkpoint to the database: without sync, for a crash leaves an older prefix and the changelog the rest.
+func (l *kafkaLog) apply(cp *checkpoint) error {
+	if l.s.base.db == nil {
+		return nil
+	}
+	l.batch.Reset()
+	for _, part := range cp.parts {
+		r := part.r
+		for _, d := range part.cut.Deltas {
+			d.AddTo(&l.batch)
+			i := r.storeIndex(d.Store)
+			l.batch.Put(keys.StoreRecord(r.name, d.Store, changelogRecord), l.s.changelogPlace(r.sub.Stores[i], r.logged.offsets[i]))
+		}
+		if len(r.sub.Stores) > 0 {
+			l.batch.Put(keys.TaskRecord(r.name, recordName), recordOf(part).append(nil))
+		}
+	}
+	if l.batch.Empty() {
+		return nil
+	}
+	return l.s.base.db.Apply(&l.batch, false)
+}
+
+func (l *kafkaLog) close() error {
+	if l.stop != nil {
+		l.stop()
+	}
+	if l.seat != nil {
+		l.seat.detach()
+	}
+	var errs []error
+	for _, w := range l.writers() {
+		errs = append(errs, w.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// randomInstance names a process that keeps no name.
+func randomInstance() string { return "r" + strings.ToLower(rand.Text()[:12]) }
+
+// isInstance reports whether text could be the instance in a transactional id of this app. Instances have no dash there, so an id
+// with another one belongs to an app with a longer name.
+func isInstance(text string) bool { return !strings.Contains(text, "-") }

@@ -1,0 +1,132 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/weirstream/weir/internal/wire"
+)
+
+// A restored is the outcome of restoring tasks that were assigned while others run.
+type restored struct {
+	refs  []taskRef
+	saved *saved
+	err   error
+}
+
+// rebalance follows a change of the group: what is kept runs on.
+func (s *session) rebalance(e *wire.GroupEvent) error {
+	switch {
+	case e.Lost != nil:
+		return &errRecover{fmt.Errorf("the seat in the group was lost: %w", e.Lost)}
+	case e.Revoked != nil:
+		s.revoke(e.Revoked)
+		return nil
+	}
+	var added []taskRef
+	for _, t := range ownedBy(s.refs, e.Assigned) {
+		if s.tasks[t.sub][t.partition] == nil && s.making[t.name()] == nil {
+			added = append(added, t)
+		}
+	}
+	return s.restore(added)
+}
+
+// restore brings the state of added tasks up to date beside those that run; take then starts them.
+func (s *session) restore(refs []taskRef) error {
+	if len(refs) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithCancel(s.ctx)
+	for _, t := range refs {
+		s.making[t.name()] = cancel
+	}
+	do := func() {
+		defer cancel()
+		saved, err := s.commits.recover(ctx, refs)
+		s.post(event{restored: &restored{refs, saved, err}})
+	}
+	if !s.threaded {
+		do()
+		return nil
+	}
+	s.wg.Go(do)
+	return nil
+}
+
+// take starts restored tasks, unless they were revoked meanwhile.
+func (s *session) take(r *restored) error {
+	refs := slices.DeleteFunc(slices.Clone(r.refs), func(t taskRef) bool { return s.making[t.name()] == nil })
+	for _, t := range r.refs {
+		delete(s.making, t.name())
+	}
+	if len(refs) == 0 {
+		return nil
+	}
+	if r.err != nil {
+		return &errRecover{r.err}
+	}
+	return s.addTasks(refs, r.saved)
+}
+
+// revoke stops the intake of tasks that move. Their next checkpoint is their last; when it is committed and applied they are given up.
+func (s *session) revoke(parts []wire.TopicPartition) {
+	s.releasing = append(s.releasing, parts...)
+	for _, t := range s.refs {
+		if !intersects(t.partitions, parts) {
+			continue
+		}
+		if cancel := s.making[t.name()]; cancel != nil {
+			cancel()
+			delete(s.making, t.name())
+		}
+		if r := s.tasks[t.sub][t.partition]; r != nil {
+			r.leaving.Store(true)
+			r.stopFeeds()
+			s.early = true
+		}
+	}
+	s.release()
+}
+
+func intersects(a, b []wire.TopicPartition) bool {
+	return slices.ContainsFunc(a, func(p wire.TopicPartition) bool { return slices.Contains(b, p) })
+}
+
+// giveUp closes the tasks whose last checkpoint this was, and releases what was revoked once nothing holds it.
+func (s *session) giveUp(cp *checkpoint) error {
+	var errs []error
+	for _, p := range cp.parts {
+		if !p.last {
+			continue
+		}
+		s.workers.retire(p.r)
+		p.r.closeAppenders()
+		errs = append(errs, p.r.close())
+		s.tasks[p.r.sub][p.r.ref.partition] = nil
+		s.mu.Lock()
+		s.runners = slices.DeleteFunc(slices.Clone(s.runners), func(r *runner) bool { return r == p.r })
+		s.mu.Unlock()
+		if p.r.ended.Load() {
+			s.endedN--
+		}
+	}
+	s.release()
+	return errors.Join(errs...)
+}
+
+// release gives revoked partitions up once no task holds them.
+func (s *session) release() {
+	if len(s.releasing) == 0 {
+		return
+	}
+	for _, r := range s.runners {
+		if intersects(r.ref.partitions, s.releasing) {
+			return
+		}
+	}
+	s.base.seat.m.Release(s.releasing)
+	s.releasing = nil
+}

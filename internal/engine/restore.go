@@ -1,0 +1,371 @@
+package engine
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/weirstream/weir/connector"
+	"github.com/weirstream/weir/internal/overlay/keys"
+	"github.com/weirstream/weir/internal/task"
+	"github.com/weirstream/weir/internal/wire"
+	"github.com/weirstream/weir/state"
+)
+
+// changelogRecord is the name under which a store keeps how far its changelog was applied.
+const changelogRecord = "changelog"
+
+// changelogPlace encodes a place in a changelog: the offset, and the topic's id, which changes when the topic is made anew.
+func (s *session) changelogPlace(st Store, offset int64) []byte {
+	return append(binary.AppendUvarint(nil, uint64(offset)), s.topics[s.plan.changelogTopic(st.Name)].ID...)
+}
+
+// positionsOf are the positions of a task's cut as the group keeps them. The first one carries what else the checkpoint says of the
+// task: each changelog's next offset, which is the exact target of a restore, and each the watermark of its input.
+func (s *session) positionsOf(r *runner, cut *task.Cut) (out []wire.Position) {
+	for _, in := range s.committable(r.sub) {
+		pos := cut.Positions[in.input]
+		if pos == "" {
+			continue
+		}
+		for i, to := range in.offsets(r.t.Partition, string(pos)) {
+			m := metadata{n: cut.N, mark: cut.Marks[in.input]}
+			if len(out) == 0 {
+				m.changelogs = r.logged.offsets
+			}
+			if i > 0 {
+				m.mark = task.NewMark()
+			}
+			out = append(out, wire.Position{
+				TopicPartition: wire.TopicPartition{Topic: to.Topic, Partition: int32(r.t.Partition)},
+				Committed:      wire.Committed{Offset: to.Offset, Metadata: m.String()},
+			})
+		}
+	}
+	return out
+}
+
+// A committableInput is an input whose position the group keeps.
+type committableInput struct {
+	name     string
+	input    int
+	topics   []string
+	offsets  func(partition int, position string) []wire.TopicOffset
+	position func(partition int, offsets []wire.TopicOffset) string
+}
+
+// committable lists them in the order of inputs.
+func (s *session) committable(sub *Sub) (out []committableInput) {
+	for _, src := range sub.Sources {
+		if s.onCluster(src) {
+			out = append(out, committableInput{src.Name, src.Input, src.Positions.Topics(), src.Positions.Offsets, src.Positions.Position})
+		}
+	}
+	if s.config.Local {
+		return out
+	}
+	for _, x := range sub.In {
+		topic := s.plan.exchangeTopic(x)
+		out = append(out, committableInput{x.Name, x.Input, []string{topic},
+			func(_ int, position string) []wire.TopicOffset {
+				n, _ := strconv.ParseInt(position, 10, 64) // written by exchangePosition
+				return []wire.TopicOffset{{Topic: topic, Offset: n}}
+			},
+			func(_ int, offsets []wire.TopicOffset) string { return exchangePosition(offsets[0].Offset) },
+		})
+	}
+	return out
+}
+
+// exchangePosition is a position in an exchange's topic.
+func exchangePosition(offset int64) string { return strconv.FormatInt(offset, 10) }
+
+// metadata is what a committed position says beside its offset: text, for that is what Kafka takes, and less than its 4,096 bytes.
+type metadata struct {
+	n          uint64
+	mark       task.Mark
+	changelogs []int64
+}
+
+func (m metadata) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "1;%d;%d;%d;", m.n, m.mark.W, m.mark.High)
+	for i, o := range m.changelogs {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(strconv.FormatInt(o, 10))
+	}
+	return b.String()
+}
+
+func parseMetadata(text string) (m metadata, err error) {
+	m.mark = task.NewMark()
+	if text == "" {
+		return m, nil // committed by someone else: an operator's reset has no metadata
+	}
+	f := strings.Split(text, ";")
+	if len(f) != 5 || f[0] != "1" {
+		return m, fmt.Errorf("position metadata %q is of another version", text)
+	}
+	m.n, err = strconv.ParseUint(f[1], 10, 64)
+	number := func(s string) (v int64) {
+		if err == nil {
+			v, err = strconv.ParseInt(s, 10, 64)
+		}
+		return v
+	}
+	m.mark.W, m.mark.High = number(f[2]), number(f[3])
+	if f[4] != "" {
+		for _, o := range strings.Split(f[4], ",") {
+			m.changelogs = append(m.changelogs, number(o))
+		}
+	}
+	if err != nil {
+		err = fmt.Errorf("position metadata %q: %w", text, err)
+	}
+	return m, err
+}
+
+// recover reads what the last commit says of the tasks, and restores their stores to exactly that.
+func (l *kafkaLog) recover(ctx context.Context, refs []taskRef) (*saved, error) {
+	s := l.s
+	var of []wire.TopicPartition
+	for _, t := range refs {
+		of = append(of, t.partitions...)
+	}
+	committed, err := s.base.log.Committed(ctx, s.plan.App, of)
+	if err != nil {
+		return nil, fmt.Errorf("read the group's positions: %w", err)
+	}
+	out := &saved{tasks: map[string]*taskRecord{}}
+	for _, t := range refs {
+		rec, err := l.recoverTask(ctx, t, committed)
+		if err != nil {
+			return nil, fmt.Errorf("task %s: %w", t.name(), err)
+		}
+		out.tasks[t.name()] = rec
+		out.n = max(out.n, rec.n)
+	}
+	return out, nil
+}
+
+// recoverTask is recover for one.
+func (l *kafkaLog) recoverTask(ctx context.Context, t taskRef, committed map[wire.TopicPartition]wire.Committed) (*taskRecord, error) {
+	rec := &taskRecord{}
+	var targets []int64
+	for _, in := range l.s.committable(t.sub) {
+		var offsets []wire.TopicOffset
+		mark := task.NewMark()
+		for _, topic := range in.topics {
+			c, ok := committed[wire.TopicPartition{Topic: topic, Partition: int32(t.partition)}]
+			if !ok {
+				continue
+			}
+			m, err := parseMetadata(c.Metadata)
+			if err != nil {
+				return nil, err
+			}
+			if len(m.changelogs) > 0 {
+				targets = m.changelogs
+			}
+			rec.n = max(rec.n, m.n)
+			mark.W, mark.High = max(mark.W, m.mark.W), max(mark.High, m.mark.High)
+			offsets = append(offsets, wire.TopicOffset{Topic: topic, Offset: c.Offset})
+		}
+		if len(offsets) > 0 {
+			rec.inputs = append(rec.inputs, inputRecord{in.name, connector.Position(in.position(t.partition, offsets)), mark})
+		}
+	}
+	lt := &loggedTask{offsets: make([]int64, len(t.sub.Stores))}
+	l.tasks[t.name()] = lt
+	for i, st := range t.sub.Stores {
+		if !st.Changelog {
+			continue
+		}
+		target := int64(-1)
+		if i < len(targets) {
+			target = targets[i]
+		}
+		reached, err := l.restore(ctx, t, st, target)
+		if err != nil {
+			return nil, fmt.Errorf("restore store %s: %w", st.Name, err)
+		}
+		lt.offsets[i] = reached
+	}
+	if len(t.sub.Stores) > 0 {
+		return rec, l.addRecord(t, rec)
+	}
+	return rec, nil
+}
+
+// addRecord takes from the task's own record what positions do not say: handles, and inputs that the group knows nothing of.
+func (l *kafkaLog) addRecord(t taskRef, rec *taskRecord) error {
+	var own *taskRecord
+	_, err := l.s.base.db.Get(keys.TaskRecord(t.name(), recordName), func(v []byte) (err error) {
+		own, err = decodeRecord(v)
+		return err
+	})
+	if err != nil || own == nil {
+		return err
+	}
+	rec.n = max(rec.n, own.n)
+	rec.handles = own.handles
+	for _, in := range own.inputs {
+		if rec.position(in.name) == "" && in.position != "" {
+			rec.inputs = append(rec.inputs, in)
+		}
+	}
+	return nil
+}
+
+// restore brings a store in the database to a place in its changelog: exactly the one that the last commit names, or without one
+// (positions expired) the end. The last stable offset is no target: a commit answers before its markers are written.
+func (l *kafkaLog) restore(ctx context.Context, t taskRef, st Store, target int64) (int64, error) {
+	s := l.s
+	topic := s.topics[s.plan.changelogTopic(st.Name)]
+	tp := wire.TopicPartition{Topic: topic.Name, Partition: int32(t.partition)}
+	if target < 0 {
+		ends, err := s.base.log.List(ctx, wire.End, []wire.TopicPartition{tp})
+		if err != nil {
+			return 0, err
+		}
+		target = ends[tp]
+	}
+	from, id, err := s.changelogApplied(t, st)
+	switch {
+	case err != nil:
+		return 0, err
+	case id != "" && topic.ID != "" && id != topic.ID:
+		return 0, fmt.Errorf("%w: changelog %s was deleted and made anew since this state was written; delete the state directory to begin with what the topic has now",
+			ErrTopic, topic.Name)
+	case from > target:
+		return 0, fmt.Errorf("%w: the state on disk is at offset %d of %s/%d, and the group's committed position says %d: positions were reset under the app; "+
+			"delete the app's state directory and changelogs to begin anew", ErrTopology, from, tp.Topic, tp.Partition, target)
+	case from == target:
+		return target, nil
+	}
+	r := &restorer{l: l, t: t, st: st, tp: tp, at: from, target: target, rows: keys.Rows(t.name(), st.Name)}
+	err = r.run(ctx)
+	if errors.Is(err, wire.ErrOffsetGone) && from > 0 {
+		r.rebuild = true // compaction or an operator has removed the tail that is missing: all of it is read
+		r.at = 0
+		err = r.run(ctx)
+	}
+	return r.at, err
+}
+
+// changelogApplied is how far the database has a store's changelog.
+func (s *session) changelogApplied(t taskRef, st Store) (offset int64, topicID string, err error) {
+	_, err = s.base.db.Get(keys.StoreRecord(t.name(), st.Name, changelogRecord), func(v []byte) error {
+		n, used := binary.Uvarint(v)
+		if used <= 0 {
+			return errors.New("the record of the changelog's position is damaged")
+		}
+		offset, topicID = int64(n), string(v[used:])
+		return nil
+	})
+	return offset, topicID, err
+}
+
+// A restorer replays one changelog partition into the database.
+type restorer struct {
+	l       *kafkaLog
+	t       taskRef
+	st      Store
+	tp      wire.TopicPartition
+	at      int64
+	target  int64
+	rebuild bool
+	rows    []byte
+	batch   state.Batch
+	key     []byte
+}
+
+// restoreBatch is how much is put into the database at once.
+const restoreBatch = 4 << 20
+
+// run reads committed records up to the target. The position may pass the target over markers.
+func (r *restorer) run(ctx context.Context) error {
+	log := r.l.s.base.log
+	if r.at == 0 {
+		starts, err := log.List(ctx, wire.Start, []wire.TopicPartition{r.tp})
+		if err != nil {
+			return err
+		}
+		r.at = starts[r.tp]
+	}
+	r.batch.Reset()
+	if r.rebuild {
+		r.batch.DeleteRange(r.rows, keys.End(r.rows))
+	}
+	rd, err := log.Read(ctx, r.tp, r.at, wire.ReadOptions{Committed: true, MaxBytes: restoreBatch})
+	if err != nil {
+		return err
+	}
+	defer rd.Close()
+	for r.at < r.target {
+		b, err := r.next(ctx, rd)
+		if err != nil {
+			return err
+		}
+		r.put(b)
+		r.at = max(r.at, b.Next)
+		b.Release()
+		if r.batch.Bytes() >= restoreBatch {
+			if err := r.flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return r.flush()
+}
+
+// next waits for a batch. A driver without goroutines does not wait: what is committed is there.
+func (r *restorer) next(ctx context.Context, rd wire.Reader) (*wire.Batch, error) {
+	if r.l.s.threaded {
+		return rd.Next(ctx)
+	}
+	ended, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	b, err := rd.Next(ended)
+	if err != nil && ended.Err() != nil && ctx.Err() == nil {
+		return nil, fmt.Errorf("changelog %s/%d ends at %d, before the committed target %d", r.tp.Topic, r.tp.Partition, r.at, r.target)
+	}
+	return b, err
+}
+
+// put adds a batch's rows and task records. Records past the target belong to a later checkpoint, and are left for it.
+func (r *restorer) put(b *wire.Batch) {
+	for i := range b.Records {
+		rec := &b.Records[i]
+		if rec.Offset >= r.target || len(rec.Key) == 0 {
+			continue
+		}
+		switch rec.Key[0] {
+		case tagRow:
+			r.key = append(append(r.key[:0], r.rows...), rec.Key[1:]...)
+		case tagRecord:
+			r.key = append(r.key[:0], keys.TaskRecord(r.t.name(), string(rec.Key[1:]))...)
+		default:
+			continue
+		}
+		if rec.Value == nil {
+			r.batch.Delete(r.key)
+		} else {
+			r.batch.Put(r.key, rec.Value)
+		}
+	}
+}
+
+// flush writes what was collected, with the place it reaches to, as one batch.
+func (r *restorer) flush() error {
+	r.batch.Put(keys.StoreRecord(r.t.name(), r.st.Name, changelogRecord), r.l.s.changelogPlace(r.st, min(r.at, r.target)))
+	err := r.l.s.base.db.Apply(&r.batch, false)
+	r.batch.Reset()
+	return err
+}

@@ -1,0 +1,144 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/weirstream/weir/internal/wire"
+)
+
+// A seat is the app's membership in its group. It outlives sessions: recovering from the last commit does not give tasks away.
+type seat struct {
+	m    wire.Membership
+	news chan struct{} // a token while the assignment is news
+	done chan struct{}
+
+	mu struct {
+		sync.Mutex
+		assigned *wire.Assigned
+		session  *session
+		err      error
+	}
+}
+
+// join takes the seat. refs are all tasks, held what this process has on disk.
+func join(ctx context.Context, log wire.Log, c wire.GroupConfig, threaded bool) (*seat, error) {
+	m, err := log.Join(ctx, c)
+	if err != nil {
+		return nil, fmt.Errorf("join group %s: %w", c.Group, err)
+	}
+	s := &seat{m: m, news: make(chan struct{}, 1), done: make(chan struct{})}
+	if !threaded {
+		close(s.done)
+		return s, nil
+	}
+	go func() {
+		defer close(s.done)
+		for e := range m.Events() {
+			s.take(e)
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.mu.err = m.Err()
+		if s.mu.session != nil {
+			s.mu.session.post(event{failed: fmt.Errorf("the seat in group %s is gone: %w", c.Group, seatError(m.Err()))})
+		}
+	}()
+	return s, nil
+}
+
+// seatError names what took the seat.
+func seatError(err error) error {
+	if err == nil {
+		return context.Canceled
+	}
+	return err
+}
+
+// poll takes the events that are there, for a driver without goroutines.
+func (s *seat) poll() (any bool) {
+	for {
+		select {
+		case e, ok := <-s.m.Events():
+			if !ok {
+				return any
+			}
+			s.take(e)
+			any = true
+		default:
+			return any
+		}
+	}
+}
+
+// take notes an event and passes it on to the session.
+func (s *seat) take(e wire.GroupEvent) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case e.Assigned != nil:
+		s.mu.assigned = e.Assigned
+		select {
+		case s.news <- struct{}{}:
+		default:
+		}
+	case e.Lost != nil:
+		s.mu.assigned = nil
+	}
+	if s.mu.session != nil {
+		s.mu.session.post(event{group: &e})
+		return
+	}
+	if e.Revoked != nil { // between two sessions nothing is held
+		if a := s.mu.assigned; a != nil {
+			left := *a
+			left.Partitions = slices.DeleteFunc(slices.Clone(a.Partitions), func(p wire.TopicPartition) bool { return slices.Contains(e.Revoked, p) })
+			s.mu.assigned = &left
+		}
+		s.m.Release(e.Revoked)
+	}
+}
+
+// assigned waits for an assignment, ties the session to the seat, and returns what is held. A driver does not wait.
+func (s *seat) assigned(ctx context.Context, ses *session) (*wire.Assigned, error) {
+	for {
+		if !ses.threaded {
+			s.poll()
+		}
+		s.mu.Lock()
+		a, err := s.mu.assigned, s.mu.err
+		if a != nil {
+			s.mu.session = ses
+		}
+		s.mu.Unlock()
+		if a != nil || err != nil {
+			return a, err
+		}
+		if !ses.threaded {
+			return nil, fmt.Errorf("the group gave no assignment")
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-s.done:
+			return nil, seatError(s.m.Err())
+		case <-s.news:
+		}
+	}
+}
+
+// detach ends the session's part: revocations are answered by the seat itself.
+func (s *seat) detach() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mu.session = nil
+}
+
+// leave gives the seat up, or with stay keeps it for a restart.
+func (s *seat) leave(ctx context.Context, stay bool) error {
+	err := s.m.Leave(ctx, stay)
+	<-s.done
+	return err
+}
