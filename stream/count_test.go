@@ -33,8 +33,6 @@ func TestCountByKey(t *testing.T) {
 	if len(last) != 7 || last["0"] != 1429 || last["6"] != 1428 {
 		t.Errorf("got %v", last)
 	}
-	top, _ := b.Topology()
-	t.Log(top)
 }
 
 func many(n int) iter.Seq[stream.Record[int64, int64]] {

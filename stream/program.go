@@ -76,12 +76,12 @@ func (p *program) plan(app string) *engine.Plan {
 		for i, n := range s.Ins() {
 			op := specOf(n)
 			if n.Kind == topology.Source {
-				src := op.source.engineSource(n, i)
+				src := p.results[n].(*sourceSpec).engineSource(n, i)
 				src.Headers = headers
 				es.Sources = append(es.Sources, src)
 				continue
 			}
-			x := &engine.Exchange{Name: op.exchange.name, Input: i, From: subs[n.Peer.Sub()], To: es, Partitions: op.exchange.partitions}
+			x := &engine.Exchange{Name: op.exchange.name, Input: i, From: subs[n.Peer.Sub()], To: es, Partitions: op.exchange.partitions, Open: openExchange}
 			x.From.Out = append(x.From.Out, x)
 			es.In = append(es.In, x)
 		}

@@ -74,14 +74,38 @@ func (s *Stream[K, V]) repartition(name string, o settings) *Stream[K, V] {
 // makeOut is the sending end in one task.
 func makeOut[K, V any](in *instance, spec *exchangeSpec) recv[K, V] {
 	s := bound[*exchangeSerdes[K, V]](in)
+	if topic := in.env.Topic(spec.name); topic != "" {
+		return makeRemoteOut(in, spec, s, topic)
+	}
 	o := &localOut[K, V]{in: in, name: spec.name, node: in.self(), key: s.key, reject: in.rejection(), from: in.task.Partition,
 		pending: make([][]item[K, V], in.env.Targets(spec.name)), sent: task.NewMark(), size: 64}
 	in.task.Outs = append(in.task.Outs, o)
 	return o.receive
 }
 
+func makeRemoteOut[K, V any](in *instance, spec *exchangeSpec, s *exchangeSerdes[K, V], topic string) recv[K, V] {
+	to := in.env.Appender
+	if in.env.SinkAppender != nil {
+		to = in.env.SinkAppender
+	}
+	o := &remoteOut[K, V]{in: in, name: spec.name, node: in.self(), serdes: s, reject: in.rejection(), from: in.task.Partition,
+		sent: task.NewMark(), interval: in.config.WatermarkInterval.Milliseconds(), idle: make([]bool, in.env.Targets(spec.name))}
+	var err error
+	if o.out, err = to.To(in.env.Context, topic); err != nil {
+		in.failed(fmt.Errorf("repartition %s: %w", spec.name, err))
+	}
+	in.task.Outs = append(in.task.Outs, o)
+	return o.receive
+}
+
 // makeIn is the receiving end in one task.
 func makeIn[K, V any](in *instance, spec *exchangeSpec) {
+	if in.env.Topic(spec.name) != "" {
+		r := newRemoteIn[K, V](in, spec.name, in.env.Senders(spec.name))
+		in.task.AddInput(in.self(), r)
+		r.next = outs[K, V](in)
+		return
+	}
 	l := newLocalIn[K, V](in, spec.name, in.env.Senders(spec.name))
 	in.task.AddInput(in.self(), l)
 	l.next = outs[K, V](in)

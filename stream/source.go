@@ -22,6 +22,7 @@ type sourceSpec struct {
 	source     any                               // the connector
 	replace    func(src any) error               // by streamtest: reads from another connector of the same types
 	env        func(connector.Env) connector.Env // by streamtest; nil: as it is
+	bind       func(b *binding) (*sourceSpec, error)
 }
 
 // serdes is implemented by sources and sinks that know how their records are encoded: what is derived from them is stored the
@@ -58,6 +59,7 @@ func addSource[K, V any](b *Builder, src connector.Source[K, V], o settings, isT
 	}
 	op := &operator{}
 	spec := &sourceSpec{name: src.Name()}
+	op.bind = func(b *binding) (any, error) { return spec.bind(b) }
 	op.source = spec
 	spec.use(src)
 	op.make = func(in *instance) any {
@@ -79,8 +81,24 @@ func addSource[K, V any](b *Builder, src connector.Source[K, V], o settings, isT
 	return n
 }
 
-// use takes the source apart. It is called again when streamtest puts another source in its place.
+// A bindable source or sink depends on the app and its schema registry.
+type bindable[T any] interface {
+	Bind(app string, registry serde.Registry) (T, error)
+}
+
+// use takes the source apart.
 func (spec *sourceSpec) use[K, V any](src connector.Source[K, V]) {
+	spec.bind = func(b *binding) (*sourceSpec, error) {
+		bound := *spec
+		if s, ok := src.(bindable[connector.Source[K, V]]); ok {
+			src, err := s.Bind(b.app, b.config.Registry)
+			if err != nil {
+				return nil, err
+			}
+			bound.use(src)
+		}
+		return &bound, nil
+	}
 	spec.source = src
 	spec.partitions = func(ctx context.Context, env connector.Env) (int, error) {
 		return src.Partitions(ctx, seen(env, spec.env))

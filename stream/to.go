@@ -42,8 +42,15 @@ func addSink[K, V any](b *Builder, sink connector.Sink[K, V], o settings, parent
 		sink, spec.sink = s, s
 		return err
 	}
-	op := &operator{sink: spec, headers: true, make: func(in *instance) any {
+	bind := func(b *binding) (any, error) {
+		if s, ok := sink.(bindable[connector.Sink[K, V]]); ok {
+			return s.Bind(b.app, b.config.Registry)
+		}
+		return sink, nil
+	}
+	op := &operator{sink: spec, headers: true, bind: bind, make: func(in *instance) any {
 		end := &sinkEnd[K, V]{node: in.self(), reject: in.rejection()}
+		sink := in.results[in.node].(connector.Sink[K, V])
 		w, err := openSink(in, sink, spec.env)
 		if err != nil {
 			in.failed(fmt.Errorf("sink %s: %w", sink.Name(), err))

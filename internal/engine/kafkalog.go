@@ -79,7 +79,11 @@ func (l *kafkaLog) sit(ctx context.Context) error {
 		for _, p := range t.partitions {
 			topics[p.Topic] = true
 		}
+		for _, p := range s.changelogsOf(t) { // a broker forgets positions of topics that nobody subscribes to
+			topics[p.Topic] = topics[p.Topic] || len(s.committable(t.sub)) == 0
+		}
 	}
+	maps.DeleteFunc(topics, func(_ string, in bool) bool { return !in })
 	refs, local := s.refs, s.config.Local
 	var err error
 	b.seat, err = join(context.WithoutCancel(ctx), b.log, wire.GroupConfig{

@@ -46,6 +46,23 @@ func (s *session) positionsOf(r *runner, cut *task.Cut) (out []wire.Position) {
 			})
 		}
 	}
+	if len(out) == 0 {
+		out = s.changelogPositions(r, cut)
+	}
+	return out
+}
+
+// changelogPositions are those of a task that has no position of its own, behind a local exchange: the places in its changelogs.
+func (s *session) changelogPositions(r *runner, cut *task.Cut) (out []wire.Position) {
+	for i, st := range r.sub.Stores {
+		if st.Changelog {
+			m := metadata{n: cut.N, mark: task.NewMark()}
+			out = append(out, wire.Position{
+				TopicPartition: wire.TopicPartition{Topic: s.plan.changelogTopic(st.Name), Partition: int32(r.t.Partition)},
+				Committed:      wire.Committed{Offset: r.logged.offsets[i], Metadata: m.String()},
+			})
+		}
+	}
 	return out
 }
 
@@ -61,8 +78,8 @@ type committableInput struct {
 // committable lists them in the order of inputs.
 func (s *session) committable(sub *Sub) (out []committableInput) {
 	for _, src := range sub.Sources {
-		if s.onCluster(src) {
-			out = append(out, committableInput{src.Name, src.Input, src.Positions.Topics(), src.Positions.Offsets, src.Positions.Position})
+		if names := s.sourceNames[src]; names != nil {
+			out = append(out, committableInput{src.Name, src.Input, names, src.Positions.Offsets, src.Positions.Position})
 		}
 	}
 	if s.config.Local {
@@ -137,6 +154,9 @@ func (l *kafkaLog) recover(ctx context.Context, refs []taskRef) (*saved, error) 
 	var of []wire.TopicPartition
 	for _, t := range refs {
 		of = append(of, t.partitions...)
+		if len(s.committable(t.sub)) == 0 {
+			of = append(of, s.changelogsOf(t)...)
+		}
 	}
 	committed, err := s.base.log.Committed(ctx, s.plan.App, of)
 	if err != nil {
@@ -181,6 +201,18 @@ func (l *kafkaLog) recoverTask(ctx context.Context, t taskRef, committed map[wir
 			rec.inputs = append(rec.inputs, inputRecord{in.name, connector.Position(in.position(t.partition, offsets)), mark})
 		}
 	}
+	if len(l.s.committable(t.sub)) == 0 {
+		for _, tp := range l.s.changelogsOf(t) {
+			if c, ok := committed[tp]; ok {
+				targets = append(targets, c.Offset)
+				m, err := parseMetadata(c.Metadata)
+				if err != nil {
+					return nil, err
+				}
+				rec.n = max(rec.n, m.n)
+			}
+		}
+	}
 	lt := &loggedTask{offsets: make([]int64, len(t.sub.Stores))}
 	l.tasks[t.name()] = lt
 	for i, st := range t.sub.Stores {
@@ -201,6 +233,16 @@ func (l *kafkaLog) recoverTask(ctx context.Context, t taskRef, committed map[wir
 		return rec, l.addRecord(t, rec)
 	}
 	return rec, nil
+}
+
+// changelogsOf are the changelog partitions of a task, in the order of its stores.
+func (s *session) changelogsOf(t taskRef) (out []wire.TopicPartition) {
+	for _, st := range t.sub.Stores {
+		if st.Changelog {
+			out = append(out, wire.TopicPartition{Topic: s.plan.changelogTopic(st.Name), Partition: int32(t.partition)})
+		}
+	}
+	return out
 }
 
 // addRecord takes from the task's own record what positions do not say: handles, and inputs that the group knows nothing of.

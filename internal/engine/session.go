@@ -39,6 +39,7 @@ type session struct {
 
 	topics       map[string]wire.Topic // internal ones
 	sourceTopics map[string]wire.Topic
+	sourceNames  map[*Source][]string  // topics of sources on the app's cluster
 	releasing    []wire.TopicPartition // revoked, and not yet given up
 
 	n        uint64      // the last checkpoint begun
@@ -77,6 +78,9 @@ func newSession(ctx context.Context, a *App, b *base, threaded bool) (s *session
 			err = errors.Join(err, s.close())
 		}
 	}()
+	if err = s.describeSources(ctx); err != nil {
+		return s, err
+	}
 	if err = s.count(ctx); err != nil {
 		return s, err
 	}
@@ -91,7 +95,7 @@ func newSession(ctx context.Context, a *App, b *base, threaded bool) (s *session
 	if err != nil {
 		return s, err
 	}
-	s.n = saved.n
+	s.n, s.mu.committed = saved.n, saved.n
 	if s.threaded {
 		s.workers = newWorkers(s.config.Workers)
 	}
@@ -118,7 +122,7 @@ func (s *session) countOf(ctx context.Context, sub *Sub) (int, error) {
 	for _, src := range sub.Sources {
 		p, err := src.Partitions(ctx, s.base.env)
 		if err != nil {
-			return 0, fmt.Errorf("source %s: %w", src.Name, err)
+			return 0, fmt.Errorf("source %s: %w", src.Name, topicError(err))
 		}
 		if n != 0 && p != n && sub.Stateful() {
 			return 0, fmt.Errorf("%w: %s has %d partitions and %s has %d: give both the same count, or Repartition one of them",

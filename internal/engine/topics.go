@@ -136,10 +136,7 @@ type inputTopic struct {
 // inputTopics lists them: those of sources on the app's cluster, and of exchanges through it.
 func (s *session) inputTopics(sub *Sub) (out []inputTopic) {
 	for _, src := range sub.Sources {
-		if !s.onCluster(src) {
-			continue
-		}
-		for _, name := range src.Positions.Topics() {
+		for _, name := range s.sourceNames[src] {
 			out = append(out, inputTopic{name, int(s.sourceTopics[name].Partitions)})
 		}
 	}
@@ -160,17 +157,35 @@ func (s *session) onCluster(src *Source) bool {
 	return on == nil || on == any(s.config.Cluster)
 }
 
-// describeSources finds the topics of sources, for their partitions.
+// describeSources finds the topics of sources, and their partitions.
 func (s *session) describeSources(ctx context.Context) error {
-	var names []string
+	var all []string
+	s.sourceNames = map[*Source][]string{}
 	for _, sub := range s.plan.Subs {
 		for _, src := range sub.Sources {
-			if s.onCluster(src) {
-				names = append(names, src.Positions.Topics()...)
+			if s.base.log == nil || !s.onCluster(src) {
+				continue
 			}
+			names, err := src.Positions.Topics(ctx, s.base.log)
+			if err != nil {
+				return fmt.Errorf("source %s: %w", src.Name, topicError(err))
+			}
+			s.sourceNames[src] = names
+			all = append(all, names...)
 		}
 	}
+	if len(all) == 0 {
+		return nil
+	}
 	var err error
-	s.sourceTopics, err = s.base.log.Topics(ctx, names...)
+	s.sourceTopics, err = s.base.log.Topics(ctx, all...)
+	return err
+}
+
+// topicError gives a topic that is not there the name that users compare with.
+func topicError(err error) error {
+	if errors.Is(err, wire.ErrNoTopic) {
+		return fmt.Errorf("%w: %w", ErrTopic, err)
+	}
 	return err
 }
