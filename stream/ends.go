@@ -18,7 +18,7 @@ type End struct {
 	replace   func(connector any) error
 }
 
-// Replace puts another connector of the same types in its place. The builder keeps it.
+// Replace puts another connector of the same types in its place.
 func (e *End) Replace(connector any) error { return e.replace(connector) }
 
 // Redirect changes what the connector sees of the app: another cluster, say.
@@ -38,9 +38,9 @@ func (c *Compiled) Ends() []*End {
 		op := specOf(n)
 		switch {
 		case op.source != nil:
-			ends = append(ends, op.source.end(n))
+			ends = append(ends, c.prog.results[n].(*sourceSpec).end(n))
 		case op.sink != nil:
-			ends = append(ends, op.sink.end(n))
+			ends = append(ends, c.prog.results[n].(*sinkSpec).end(n))
 		}
 		letter(op.opts.policy)
 	}

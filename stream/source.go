@@ -89,15 +89,16 @@ type bindable[T any] interface {
 // use takes the source apart.
 func (spec *sourceSpec) use[K, V any](src connector.Source[K, V]) {
 	spec.bind = func(b *binding) (*sourceSpec, error) {
-		bound := *spec
+		bound := &sourceSpec{name: spec.name}
+		src := src
 		if s, ok := src.(bindable[connector.Source[K, V]]); ok {
-			src, err := s.Bind(b.app, b.config.Registry)
-			if err != nil {
+			var err error
+			if src, err = s.Bind(b.app, b.config.Registry); err != nil {
 				return nil, err
 			}
-			bound.use(src)
 		}
-		return &bound, nil
+		bound.use(src)
+		return bound, nil
 	}
 	spec.source = src
 	spec.partitions = func(ctx context.Context, env connector.Env) (int, error) {

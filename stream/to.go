@@ -36,22 +36,26 @@ func addSink[K, V any](b *Builder, sink connector.Sink[K, V], o settings, parent
 		b.problem(o.line, fmt.Errorf("the sink is nil"))
 		return
 	}
-	spec := &sinkSpec{name: sink.Name(), sink: sink}
-	spec.replace = func(other any) error {
-		s, err := same(sink, other)
-		sink, spec.sink = s, s
-		return err
-	}
 	bind := func(b *binding) (any, error) {
+		to := sink
 		if s, ok := sink.(bindable[connector.Sink[K, V]]); ok {
-			return s.Bind(b.app, b.config.Registry)
+			var err error
+			if to, err = s.Bind(b.app, b.config.Registry); err != nil {
+				return nil, err
+			}
 		}
-		return sink, nil
+		spec := &sinkSpec{name: sink.Name(), sink: to}
+		spec.replace = func(other any) error {
+			s, err := same(to, other)
+			to, spec.sink = s, s
+			return err
+		}
+		return spec, nil
 	}
-	op := &operator{sink: spec, headers: true, bind: bind, make: func(in *instance) any {
+	op := &operator{sink: &sinkSpec{name: sink.Name(), sink: sink}, headers: true, bind: bind, make: func(in *instance) any {
 		end := &sinkEnd[K, V]{node: in.self(), reject: in.rejection()}
-		sink := in.results[in.node].(connector.Sink[K, V])
-		w, err := openSink(in, sink, spec.env)
+		spec := bound[*sinkSpec](in)
+		w, err := openSink(in, spec.sink.(connector.Sink[K, V]), spec.env)
 		if err != nil {
 			in.failed(fmt.Errorf("sink %s: %w", sink.Name(), err))
 			return receive(in, end)

@@ -36,16 +36,10 @@ type kafkaLog struct {
 // A loggedTask is what the log knows of a task.
 type loggedTask struct {
 	outs    []wire.Out // of changelogs, one per store
+	record  wire.Out   // of the tasks topic; nil when positions say everything
 	offsets []int64    // next offset of each changelog after the last committed delta
-	key     []byte
 	value   []byte
 }
-
-// The first byte of a changelog's keys.
-const (
-	tagRecord = 0 // a task record
-	tagRow    = 1 // a row of the store
-)
 
 // openKafkaLog joins the group, fences what is left of earlier lives, and takes the transactional ids.
 func openKafkaLog(ctx context.Context, s *session) (*kafkaLog, error) {
@@ -215,8 +209,13 @@ func (l *kafkaLog) equip(r *runner, next uint64) (err error) {
 		}
 	}
 	t := l.tasks[r.name]
-	t.outs = nil
+	t.outs, t.record = nil, nil
 	r.logged = t
+	if l.s.hasRecord(r.sub) {
+		if t.record, err = r.env.Appender.To(r.env.Context, l.s.plan.tasksTopic()); err != nil {
+			return fmt.Errorf("task %s: %w", r.name, err)
+		}
+	}
 	for _, st := range r.sub.Stores {
 		if !st.Changelog {
 			t.outs = append(t.outs, nil)
@@ -236,7 +235,11 @@ func (l *kafkaLog) write(r *runner, cut *task.Cut, handles []connector.Handle) e
 	t := r.logged
 	now := l.s.now()
 	p := int32(r.t.Partition)
-	recorded := false
+	if t.record != nil || hasHandle(handles) {
+		if err := l.writeRecord(r, cut, handles, now); err != nil {
+			return err
+		}
+	}
 	for _, d := range cut.Deltas {
 		i := r.storeIndex(d.Store)
 		out := t.outs[i]
@@ -244,14 +247,7 @@ func (l *kafkaLog) write(r *runner, cut *task.Cut, handles []connector.Handle) e
 			continue
 		}
 		for k, v := range d.All() {
-			t.key = append(append(t.key[:0], tagRow), k...)
-			out.Append(p, now, t.key, v, nil)
-		}
-		if !recorded && d.Len() > 0 || len(handles) > 0 && i == 0 {
-			recorded = true
-			t.key = append(append(t.key[:0], tagRecord), recordName...)
-			t.value = recordOf(&prepared{r: r, cut: cut, handles: handles}).append(t.value[:0])
-			t.outs[0].Append(p, now, t.key, t.value, nil)
+			out.Append(p, now, k, v, nil)
 		}
 	}
 	if r.appender != nil {
@@ -261,6 +257,25 @@ func (l *kafkaLog) write(r *runner, cut *task.Cut, handles []connector.Handle) e
 		r.plain.Cut(cut.N)
 	}
 	return nil
+}
+
+// writeRecord puts a task's record into the tasks topic: for handles of sinks outside the log, and for inputs whose position the
+// group does not keep.
+func (l *kafkaLog) writeRecord(r *runner, cut *task.Cut, handles []connector.Handle, now int64) (err error) {
+	t := r.logged
+	if t.record == nil {
+		if t.record, err = r.env.Appender.To(r.env.Context, l.s.plan.tasksTopic()); err != nil {
+			return &errRecover{fmt.Errorf("task %s: %w", r.name, err)}
+		}
+	}
+	t.value = recordOf(&prepared{r: r, cut: cut, handles: handles}).append(t.value[:0])
+	t.record.Append(0, now, []byte(r.name), t.value, nil)
+	return nil
+}
+
+// hasHandle reports whether a sink has prepared something. The record that carries it stays until one without follows.
+func hasHandle(handles []connector.Handle) bool {
+	return slices.ContainsFunc(handles, func(h connector.Handle) bool { return h != nil })
 }
 
 // commit waits for the acknowledgements, ends the transaction, and writes the deltas to the database.
@@ -361,9 +376,6 @@ func (l *kafkaLog) apply(cp *checkpoint) error {
 			d.AddTo(&l.batch)
 			i := r.storeIndex(d.Store)
 			l.batch.Put(keys.StoreRecord(r.name, d.Store, changelogRecord), l.s.changelogPlace(r.sub.Stores[i], r.logged.offsets[i]))
-		}
-		if len(r.sub.Stores) > 0 {
-			l.batch.Put(keys.TaskRecord(r.name, recordName), recordOf(part).append(nil))
 		}
 	}
 	if l.batch.Empty() {

@@ -77,6 +77,20 @@ func (r *taskRecord) handlesOf(sink string) (out []connector.Handle) {
 	return out
 }
 
+// add takes from the record of the tasks topic what positions do not say: handles, and inputs that the group knows nothing of.
+func (r *taskRecord) add(own *taskRecord) {
+	if own == nil {
+		return
+	}
+	r.n = max(r.n, own.n)
+	r.handles = own.handles
+	for _, in := range own.inputs {
+		if r.position(in.name) == "" && in.position != "" {
+			r.inputs = append(r.inputs, in)
+		}
+	}
+}
+
 // append encodes the record.
 func (r *taskRecord) append(b []byte) []byte {
 	b = append(b, recordVersion)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/weirstream/weir/connector"
 	"github.com/weirstream/weir/internal/overlay/keys"
@@ -162,9 +161,13 @@ func (l *kafkaLog) recover(ctx context.Context, refs []taskRef) (*saved, error) 
 	if err != nil {
 		return nil, fmt.Errorf("read the group's positions: %w", err)
 	}
+	records, err := l.records(ctx)
+	if err != nil {
+		return nil, err
+	}
 	out := &saved{tasks: map[string]*taskRecord{}}
 	for _, t := range refs {
-		rec, err := l.recoverTask(ctx, t, committed)
+		rec, err := l.recoverTask(ctx, t, committed, records)
 		if err != nil {
 			return nil, fmt.Errorf("task %s: %w", t.name(), err)
 		}
@@ -175,7 +178,7 @@ func (l *kafkaLog) recover(ctx context.Context, refs []taskRef) (*saved, error) 
 }
 
 // recoverTask is recover for one.
-func (l *kafkaLog) recoverTask(ctx context.Context, t taskRef, committed map[wire.TopicPartition]wire.Committed) (*taskRecord, error) {
+func (l *kafkaLog) recoverTask(ctx context.Context, t taskRef, committed map[wire.TopicPartition]wire.Committed, records map[string]*taskRecord) (*taskRecord, error) {
 	rec := &taskRecord{}
 	var targets []int64
 	for _, in := range l.s.committable(t.sub) {
@@ -229,9 +232,7 @@ func (l *kafkaLog) recoverTask(ctx context.Context, t taskRef, committed map[wir
 		}
 		lt.offsets[i] = reached
 	}
-	if len(t.sub.Stores) > 0 {
-		return rec, l.addRecord(t, rec)
-	}
+	rec.add(records[t.name()])
 	return rec, nil
 }
 
@@ -243,26 +244,6 @@ func (s *session) changelogsOf(t taskRef) (out []wire.TopicPartition) {
 		}
 	}
 	return out
-}
-
-// addRecord takes from the task's own record what positions do not say: handles, and inputs that the group knows nothing of.
-func (l *kafkaLog) addRecord(t taskRef, rec *taskRecord) error {
-	var own *taskRecord
-	_, err := l.s.base.db.Get(keys.TaskRecord(t.name(), recordName), func(v []byte) (err error) {
-		own, err = decodeRecord(v)
-		return err
-	})
-	if err != nil || own == nil {
-		return err
-	}
-	rec.n = max(rec.n, own.n)
-	rec.handles = own.handles
-	for _, in := range own.inputs {
-		if rec.position(in.name) == "" && in.position != "" {
-			rec.inputs = append(rec.inputs, in)
-		}
-	}
-	return nil
 }
 
 // restore brings a store in the database to a place in its changelog: exactly the one that the last commit names, or without one
@@ -351,9 +332,9 @@ func (r *restorer) run(ctx context.Context) error {
 	}
 	defer rd.Close()
 	for r.at < r.target {
-		b, err := r.next(ctx, rd)
+		b, err := r.l.s.next(ctx, rd)
 		if err != nil {
-			return err
+			return fmt.Errorf("changelog %s/%d at %d, before the committed place %d: %w", r.tp.Topic, r.tp.Partition, r.at, r.target, err)
 		}
 		r.put(b)
 		r.at = max(r.at, b.Next)
@@ -367,35 +348,28 @@ func (r *restorer) run(ctx context.Context) error {
 	return r.flush()
 }
 
-// next waits for a batch. A driver without goroutines does not wait: what is committed is there.
-func (r *restorer) next(ctx context.Context, rd wire.Reader) (*wire.Batch, error) {
-	if r.l.s.threaded {
+// next waits for a batch. A driver without goroutines does not wait: what is committed is there, or markers are on their way.
+func (s *session) next(ctx context.Context, rd wire.Reader) (*wire.Batch, error) {
+	if s.threaded {
 		return rd.Next(ctx)
 	}
-	ended, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
 	b, err := rd.Next(ended)
-	if err != nil && ended.Err() != nil && ctx.Err() == nil {
-		return nil, fmt.Errorf("changelog %s/%d ends at %d, before the committed target %d", r.tp.Topic, r.tp.Partition, r.at, r.target)
+	if err != nil && ctx.Err() == nil {
+		return nil, fmt.Errorf("not all of what is committed can be read: %w", err)
 	}
 	return b, err
 }
 
-// put adds a batch's rows and task records. Records past the target belong to a later checkpoint, and are left for it.
+// put adds a batch's rows. Records past the target belong to a later checkpoint, and are left for it.
 func (r *restorer) put(b *wire.Batch) {
 	for i := range b.Records {
 		rec := &b.Records[i]
-		if rec.Offset >= r.target || len(rec.Key) == 0 {
+		if rec.Offset >= r.target || rec.Key == nil {
 			continue
 		}
-		switch rec.Key[0] {
-		case tagRow:
-			r.key = append(append(r.key[:0], r.rows...), rec.Key[1:]...)
-		case tagRecord:
-			r.key = append(r.key[:0], keys.TaskRecord(r.t.name(), string(rec.Key[1:]))...)
-		default:
-			continue
-		}
+		r.key = append(append(r.key[:0], r.rows...), rec.Key...)
 		if rec.Value == nil {
 			r.batch.Delete(r.key)
 		} else {
