@@ -72,18 +72,20 @@ func TestWireUsesTheStandardLibraryOnly(t *testing.T) {
 
 // homes says where a third-party module may be imported outside of tests. What is not listed may be imported nowhere.
 var homes = map[string][]string{
-	"github.com/IBM/sarama":          {"connector/kafka"},
-	"github.com/xdg-go/scram":        {"connector/kafka"},
-	"github.com/rcrowley/go-metrics": {"connector/kafka"},
-	"github.com/klauspost/compress":  {"connector/kafka"},
-	"github.com/pierrec/lz4":         {"connector/kafka"},
-	"github.com/cockroachdb/pebble":  {"state/pebblestore"},
-	"github.com/hamba/avro":          {"serde/avro"},
-	"github.com/twmb/avro":           {"serde/avro"},
-	"github.com/riferrei/srclient":   {"serde/registry"},
-	"google.golang.org/protobuf":     {"serde/protobuf"},
-	"github.com/twmb/franz-go":       {"internal/kafkatest", "examples"},
-	"golang.org/x/sys":               {"state/pebblestore", "internal/engine"},
+	"github.com/IBM/sarama":                 {"connector/kafka"},
+	"github.com/xdg-go/scram":               {"connector/kafka"},
+	"github.com/rcrowley/go-metrics":        {"connector/kafka"},
+	"github.com/klauspost/compress":         {"connector/kafka"},
+	"github.com/pierrec/lz4":                {"connector/kafka"},
+	"github.com/cockroachdb/pebble":         {"state/pebblestore"},
+	"github.com/hamba/avro":                 {"serde/avro"},
+	"github.com/twmb/avro":                  {"serde/avro"},
+	"github.com/riferrei/srclient":          {"serde/registry"},
+	"google.golang.org/protobuf":            {"serde/protobuf"},
+	"github.com/bufbuild/protocompile":      {"serde/protobuf"},
+	"github.com/santhosh-tekuri/jsonschema": {"serde/jsonschema"},
+	"github.com/twmb/franz-go":              {"internal/kafkatest", "examples"},
+	"golang.org/x/sys":                      {"state/pebblestore", "internal/engine"},
 }
 
 // onlyHome lists what not even a test elsewhere may import: tests of other packages go through the leaf.
