@@ -20,7 +20,6 @@ type program struct {
 type storeSpec struct {
 	name      string
 	changelog bool
-	format    func(bound any) string // of keys and values, from what bind returned
 }
 
 // A Compiled is a topology bound to a configuration. For the engine: streamtest runs one under virtual time, after it has put
@@ -87,7 +86,7 @@ func (p *program) plan(app string) *engine.Plan {
 		}
 		for _, n := range s.Nodes {
 			for _, st := range specOf(n).stores {
-				es.Stores = append(es.Stores, engine.Store{Name: st.name, Format: st.format(p.results[n]), Changelog: st.changelog})
+				es.Stores = append(es.Stores, engine.Store{Name: st.name, Changelog: st.changelog})
 			}
 		}
 		sub := s

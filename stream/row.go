@@ -55,18 +55,7 @@ func bindRows[K, V any](key serde.Serde[K], value serde.Serde[V]) func(*binding)
 }
 
 // rowStoreSpec declares the store of a table to the engine.
-func rowStoreSpec[K, V any](name string) storeSpec {
-	return storeSpec{name: name, changelog: true, format: func(bound any) string {
-		s := bound.(*rowSerdes[K, V])
-		return formatOf("table", s.key, rowSerde[V]{s.value})
-	}}
-}
-
-// formatOf is the format of a store as the engine compares it.
-func formatOf[K, V any](kind string, key serde.Serde[K], value serde.Serde[V]) string {
-	b, _ := state.NewFormat(kind, key, value).AppendBinary(nil) // it never fails
-	return string(b)
-}
+func rowStoreSpec(name string) storeSpec { return storeSpec{name: name, changelog: true} }
 
 // rows is a table's store in one task.
 type rows[K, V any] struct {
@@ -81,7 +70,7 @@ func rowsOf[K, V any](in *instance, n *topology.Node) *rows[K, V] {
 		return r.(*rows[K, V])
 	}
 	s := in.results[n].(*rowSerdes[K, V])
-	r := &rows[K, V]{key: s.key, store: openStore(in, n.Stores[0], rowSerde[V]{s.value}, serde.Plain[V](), cloneRow(s.value), needsOld(n))}
+	r := &rows[K, V]{key: s.key, store: openStore(in, "table", n.Stores[0], s.key, rowSerde[V]{s.value}, serde.Plain[V](), cloneRow(s.value), needsOld(n))}
 	in.stores[n] = r
 	return r
 }
@@ -98,15 +87,35 @@ func cloneRow[V any](s serde.Serde[V]) func(row[V]) row[V] {
 	}
 }
 
-// openStore opens a store of the task being made. The engine freezes stores in the order in which they are declared, whatever the
-// order in which they are opened.
-func openStore[V any](in *instance, name string, s serde.Serde[V], plain bool, clone func(V) V, keepOld bool) *overlay.Store[V] {
+// openStore opens a store of the task being made, and compares the formats it was written in with those of the serdes. The engine
+// freezes stores in the order in which they are declared, whatever the order in which they are opened.
+func openStore[K, V any](in *instance, kind, name string, key serde.Serde[K], s serde.Serde[V], plain bool, clone func(V) V, keepOld bool) *overlay.Store[V] {
+	in.failed(in.checkFormat(kind, name, key, s))
 	st := overlay.New(overlay.Config[V]{
 		Name: name, DB: in.env.DB, Prefix: in.env.Prefix(name), Serde: s, Plain: plain, Clone: clone, KeepOld: keepOld,
 		LimitBytes: int(in.env.StateBytes),
 	})
 	in.opened[name] = st
 	return st
+}
+
+// A formatter is any serde.
+type formatter interface{ Format() string }
+
+// checkFormat compares and, where the store is new or was written by an older serde that this one reads, notes the format.
+func (in *instance) checkFormat(kind, name string, key, value formatter) error {
+	at := in.env.FormatKey(name)
+	write, err := state.CheckStore(in.env.DB, at, name, kind, key, value)
+	if err != nil || !write {
+		return err
+	}
+	b, err := state.NewFormat(kind, key, value).AppendBinary(nil)
+	if err != nil {
+		return err
+	}
+	var batch state.Batch
+	batch.Put(at, b)
+	return in.env.DB.Apply(&batch, false)
 }
 
 // encode is the key's bytes, valid until the next call.

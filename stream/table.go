@@ -51,7 +51,7 @@ func (t *Table[K, V]) restore(k serde.Serde[K], v serde.Serde[V]) {
 func stored[K, V any](b *Builder, kind topology.Kind, name string, o settings, key serde.Serde[K], value serde.Serde[V],
 	make func(in *instance, r *rows[K, V], e *emitter[K, V]) any, parents ...topology.Edge) *Table[K, V] {
 	o.name = name
-	op := &operator{bind: bindRows(key, value), stores: []storeSpec{rowStoreSpec[K, V](name)}}
+	op := &operator{bind: bindRows(key, value), stores: []storeSpec{rowStoreSpec(name)}}
 	op.make = func(in *instance) any {
 		r := rowsOf[K, V](in, in.node)
 		return make(in, r, newEmitter(in, r, o.emit))

@@ -58,9 +58,11 @@ func (a *App) openState(ctx context.Context, b *base) (err error) {
 	}
 	// Without a cluster the database is the commit log, and each checkpoint a synced batch.
 	settings := state.Settings{MemoryBytes: a.config.MemoryBytes, Synced: a.config.Cluster == nil, Logger: a.log}
-	if b.db, err = state.Open(ctx, a.config.State, folder, settings); err != nil {
+	db, err := state.Open(ctx, a.config.State, folder, settings)
+	if err != nil {
 		return fmt.Errorf("open state in %q: %w", folder, err)
 	}
+	b.db = &database{DB: db}
 	return nil
 }
 

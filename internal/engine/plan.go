@@ -60,7 +60,6 @@ type Exchange struct {
 // A Store is one store of a sub-topology.
 type Store struct {
 	Name      string
-	Format    string // of keys and values
 	Changelog bool
 }
 
@@ -111,6 +110,7 @@ type TaskEnv struct {
 	SinkAppender wire.Appender
 	DB           state.DB
 	Prefix       func(store string) []byte // of a store's keys in DB
+	FormatKey    func(store string) []byte // of the record of a store's format
 	StateBytes   int64                     // what the stores of this task may hold in memory
 
 	// Send hands a batch to the task that owns a partition of a local exchange. Targets is how many partitions that has, Senders
