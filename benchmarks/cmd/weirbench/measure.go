@@ -21,7 +21,7 @@ type bench struct {
 }
 
 // limit is how long one run may take altogether.
-const limit = 5 * time.Minute
+const limit = 10 * time.Minute
 
 // run makes one measurement: from the moment that the system has taken in its warm-up to the commit of the last record. A
 // system that repartitions is measured to its last result. What the start and the warm-up cost is kept beside it.

@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -85,8 +84,7 @@ func peers(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	suite.Print(os.Stdout)
-	return suite.Write(filepath.Join(root, "benchmarks", "results"))
+	return finish(suite, root, "weir and its peers: CPU per input record of the whole process")
 }
 
 // choose leaves the jobs and systems that the flags name.
@@ -123,7 +121,7 @@ func measure(ctx context.Context, root, temp string, jobs []job, systems map[str
 	if err := b.Load(ctx, load); err != nil {
 		return nil, err
 	}
-	suite := &report.Suite{Name: "peers", Title: "weir and its peers: CPU per input record of the whole process", When: time.Now().UTC(),
+	suite := &report.Suite{Name: "peers", When: time.Now().UTC(),
 		Machine: report.ThisMachine().WithJava(), Notes: notes(o)}
 	bench := bench{broker: b, load: load, temp: temp, options: o}
 	for _, j := range jobs {

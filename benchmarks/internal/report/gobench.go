@@ -13,13 +13,17 @@ import (
 var benchLine = regexp.MustCompile(`^Benchmark(\S+?)(?:-\d+)?\s+\d+\s+(.*)$`)
 
 // ReadGoBench reads the output of go test -bench. "BenchmarkRead/weir" is system weir in group Read; a benchmark without a
-// second part is its own only system. Cost is cpu-ns/op where the benchmark reports that, else cpu-ns/rec, else ns/op.
-// Every line that is read is copied to echo.
+// second part is weir's. The package goes before the group's name, but for the folder benchmarks. Cost is cpu-ns/rec where
+// the benchmark reports that, else cpu-ns/op, ns/rec, ns/op. Every line that is read is copied to echo.
 func ReadGoBench(r io.Reader, echo io.Writer) ([]Group, error) {
 	var groups []Group
+	prefix := ""
 	lines := bufio.NewScanner(r)
 	for lines.Scan() {
 		io.WriteString(echo, lines.Text()+"\n")
+		if pkg, ok := strings.CutPrefix(lines.Text(), "pkg: "); ok {
+			prefix = packagePrefix(pkg)
+		}
 		m := benchLine.FindStringSubmatch(lines.Text())
 		if m == nil {
 			continue
@@ -29,9 +33,29 @@ func ReadGoBench(r io.Reader, echo io.Writer) ([]Group, error) {
 			name, system = name+"/"+system[:at], system[at+1:]
 		}
 		run, unit := parseRun(m[2])
-		add(&groups, name, cmp.Or(system, "weir"), unit, run)
+		add(&groups, prefix+name, cmp.Or(system, "weir"), unit, run)
 	}
 	return groups, lines.Err()
+}
+
+// packagePrefix names the package of a group; those of the benchmarks module need none.
+func packagePrefix(pkg string) string {
+	pkg = strings.TrimPrefix(pkg, "github.com/weirstream/weir/")
+	if strings.HasPrefix(pkg, "benchmarks/") {
+		return ""
+	}
+	return pkg + " "
+}
+
+// Merge adds the rows of more to the groups of the same name.
+func Merge(groups *[]Group, more []Group) {
+	for _, m := range more {
+		for _, r := range m.Rows {
+			for _, run := range r.Runs {
+				add(groups, m.Name, r.System, m.Unit, run)
+			}
+		}
+	}
 }
 
 func parseRun(pairs string) (Run, string) {
@@ -43,7 +67,7 @@ func parseRun(pairs string) (Run, string) {
 		}
 	}
 	run := Run{Allocs: values["allocs/op"], PerSecond: values["rec/s"], More: values}
-	for _, unit := range []string{"cpu-ns/rec", "ns/rec", "ns/op"} {
+	for _, unit := range []string{"cpu-ns/rec", "cpu-ns/op", "ns/rec", "ns/op"} {
 		if v, ok := values[unit]; ok {
 			run.Cost = v
 			return run, unit
