@@ -14,20 +14,15 @@ import (
 
 // Topics is described at wire.Admin. Where the cluster makes topics as they are named, it makes these.
 func (cn *conn) Topics(ctx context.Context, names ...string) (map[string]wire.Topic, error) {
-	var found map[string]wire.Topic
-	err := cn.call(ctx, faults.Request{Kind: faults.Metadata}, func(b *broker) error {
-		found = map[string]wire.Topic{}
+	return ask(ctx, cn, faults.Request{Kind: faults.Metadata}, func(b *broker) (map[string]wire.Topic, error) {
+		found := map[string]wire.Topic{}
 		for _, name := range names {
 			if t, err := b.lookup(name); err == nil {
 				found[name] = t.describe()
 			}
 		}
-		return nil
+		return found, nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return found, nil
 }
 
 func (t *topic) describe() wire.Topic {
@@ -36,17 +31,15 @@ func (t *topic) describe() wire.Topic {
 
 // Match is described at wire.Admin.
 func (cn *conn) Match(ctx context.Context, re *regexp.Regexp) ([]string, error) {
-	var names []string
-	err := cn.call(ctx, faults.Request{Kind: faults.Metadata}, func(b *broker) error {
-		names = nil
+	return ask(ctx, cn, faults.Request{Kind: faults.Metadata}, func(b *broker) ([]string, error) {
+		var names []string
 		for _, name := range slices.Sorted(maps.Keys(b.topics)) {
 			if !internal(name) && re.MatchString(name) {
 				names = append(names, name)
 			}
 		}
-		return nil
+		return names, nil
 	})
-	return names, err
 }
 
 // Create is described at wire.Admin.
@@ -81,12 +74,9 @@ func (cn *conn) DeleteRecords(ctx context.Context, before map[wire.TopicPartitio
 
 // OpenTransactions is described at wire.Admin.
 func (cn *conn) OpenTransactions(ctx context.Context, prefix string) ([]wire.OpenTx, error) {
-	var open []wire.OpenTx
-	err := cn.call(ctx, faults.Request{Kind: faults.Metadata, ID: prefix}, func(b *broker) error {
-		open = b.openTransactions(prefix)
-		return nil
+	return ask(ctx, cn, faults.Request{Kind: faults.Metadata, ID: prefix}, func(b *broker) ([]wire.OpenTx, error) {
+		return b.openTransactions(prefix), nil
 	})
-	return open, err
 }
 
 // Fence is described at wire.Admin.

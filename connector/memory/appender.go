@@ -36,16 +36,12 @@ func (a *appender) To(ctx context.Context, name string) (wire.Out, error) {
 			return o, nil
 		}
 	}
-	o := &out{a: a}
-	err := a.w.cn.call(ctx, faults.Request{Kind: faults.Metadata, Topic: name}, func(b *broker) (err error) {
-		if o.topic, err = b.lookup(name); err == nil {
-			o.look()
-		}
-		return err
-	})
+	t, err := ask(ctx, a.w.cn, faults.Request{Kind: faults.Metadata, Topic: name}, func(b *broker) (*topic, error) { return b.lookup(name) })
 	if err != nil {
 		return nil, err
 	}
+	o := &out{a: a, topic: t}
+	o.look()
 	a.outs = append(a.outs, o)
 	return o, nil
 }
@@ -94,6 +90,8 @@ type openBatch struct {
 
 // look learns the topic's partitions and limits.
 func (o *out) look() {
+	o.a.w.cn.c.enter()
+	defer o.a.w.cn.c.leave()
 	for i := len(o.open); i < len(o.topic.parts); i++ {
 		o.open = append(o.open, openBatch{part: o.topic.parts[i]})
 	}
@@ -127,9 +125,7 @@ func (o *out) flush() {
 			o.ship(&o.open[i])
 		}
 	}
-	o.a.w.cn.c.enter()
 	o.look()
-	o.a.w.cn.c.leave()
 }
 
 func (o *out) ship(b *openBatch) {

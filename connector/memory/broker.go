@@ -101,8 +101,9 @@ func (b *broker) change() <-chan struct{} {
 	return b.changed
 }
 
-// request lets op happen as its fate says. op must be good to run at any time, because a fate may delay or repeat it.
-func (b *broker) request(cn *conn, r faults.Request, op func() error) error {
+// request lets op happen as its fate says. op must be good to run at any time, because a fate may delay or repeat it; late says that
+// nobody waits for this one's answer.
+func (b *broker) request(cn *conn, r faults.Request, op func(late bool) error) error {
 	if cn.dead {
 		return faults.ErrKilled
 	}
@@ -117,12 +118,12 @@ func (b *broker) request(cn *conn, r faults.Request, op func() error) error {
 	case f.Drop:
 		return faults.ErrLost
 	case f.After > 0:
-		b.postpone(f.After, func() { _ = op() })
+		b.postpone(f.After, func() { _ = op(true) })
 		return faults.ErrLost
 	}
-	err := op()
+	err := op(false)
 	if f.Again > 0 {
-		b.postpone(f.Again, func() { _ = op() })
+		b.postpone(f.Again, func() { _ = op(true) })
 	}
 	if f.KillDone {
 		b.kill(cn)

@@ -27,12 +27,33 @@ const tries = 8
 // longWait bounds waiting for a change, so that what is due by the wall clock is noticed.
 const longWait = time.Second
 
-// call sends a request until it has an answer. While the answer is errPending it asks again, which lets delayed requests and markers
-// come to pass; when nothing is delayed it waits until ctx ends. A nil ctx does not wait.
+// call sends a request that has no answer but whether it succeeded.
 func (cn *conn) call(ctx context.Context, r faults.Request, op func(b *broker) error) error {
+	return cn.send(ctx, r, func(b *broker, _ bool) error { return op(b) })
+}
+
+// ask sends a request that has an answer. A repeat that is done late has one too, which reaches nobody.
+func ask[T any](ctx context.Context, cn *conn, r faults.Request, op func(b *broker) (T, error)) (T, error) {
+	var answer, none T
+	err := cn.send(ctx, r, func(b *broker, late bool) error {
+		got, err := op(b)
+		if err == nil && !late {
+			answer = got
+		}
+		return err
+	})
+	if err != nil {
+		return none, err
+	}
+	return answer, nil
+}
+
+// send sends a request until it has an answer. While the answer is errPending it asks again, which lets delayed requests and markers
+// come to pass; when nothing is delayed it waits until ctx ends. A nil ctx does not wait.
+func (cn *conn) send(ctx context.Context, r faults.Request, op func(b *broker, late bool) error) error {
 	for lost := 0; ; {
 		b := cn.c.enter()
-		err := b.request(cn, r, func() error { return op(b) })
+		err := b.request(cn, r, func(late bool) error { return op(b, late) })
 		var change <-chan struct{}
 		if errors.Is(err, errPending) && len(b.later) == 0 {
 			change = b.change()

@@ -31,10 +31,17 @@ type txn struct {
 	parts    []*partition // in the order in which they were added
 	spans    map[*partition]*span
 	moves    []move
-	unmarked int // markers still to be written
+	unmarked int    // markers still to be written
+	then     func() // what the owner waits to do when they are, or nil
 
 	prevPID   int64 // before the last bump: who repeats that request gets its answer again
 	prevEpoch int16
+}
+
+// identity is a producer's.
+type identity struct {
+	pid   int64
+	epoch int16
 }
 
 type txState uint8
@@ -48,8 +55,9 @@ const (
 
 // move is a transaction's positions for one group.
 type move struct {
-	group *group
-	at    []wire.Position
+	group  *group
+	number int
+	at     []wire.Position
 }
 
 // heldMarkers are markers that a test holds back.
@@ -63,9 +71,9 @@ func (b *broker) newPID() int64 { b.lastPID++; return b.lastPID }
 
 // initProducer gives id a new epoch. pid −1 takes the id over from whoever has it; otherwise the owner asks, who must be the owner
 // still. An open transaction is aborted first.
-func (b *broker) initProducer(id string, timeout time.Duration, pid int64, epoch int16) (*txn, error) {
+func (b *broker) initProducer(id string, timeout time.Duration, pid int64, epoch int16) (identity, error) {
 	if timeout > maxTimeout {
-		return nil, fmt.Errorf("%w: transaction timeout %v is above the cluster's %v", wire.ErrRefused, timeout, maxTimeout)
+		return identity{}, fmt.Errorf("%w: transaction timeout %v is above the cluster's %v", wire.ErrRefused, timeout, maxTimeout)
 	}
 	t := b.txns[id]
 	if t == nil {
@@ -75,22 +83,22 @@ func (b *broker) initProducer(id string, timeout time.Duration, pid int64, epoch
 	if pid >= 0 && (pid != t.pid || epoch != t.epoch) {
 		repeated := pid == t.prevPID && epoch == t.prevEpoch
 		if repeated && t.state == txNone {
-			return t, nil
+			return identity{t.pid, t.epoch}, nil
 		}
 		if !repeated {
-			return nil, t.fenced(pid, epoch)
+			return identity{}, t.fenced(pid, epoch)
 		}
 	}
 	if t.state == txOngoing {
 		b.abort(t)
 	}
 	if t.state == txEnding {
-		return nil, errPending
+		return identity{}, errPending
 	}
 	t.prevPID, t.prevEpoch = t.pid, t.epoch
 	b.bump(t)
 	t.state, t.timeout = txNone, timeout
-	return t, nil
+	return identity{t.pid, t.epoch}, nil
 }
 
 func (b *broker) bump(t *txn) {
@@ -177,7 +185,7 @@ func (b *broker) txnOffsets(id string, pid int64, epoch int16, who wire.Identity
 	for _, p := range at {
 		g.pending[p.TopicPartition]++
 	}
-	t.moves = append(t.moves, move{g, slices.Clone(at)})
+	t.moves = append(t.moves, move{g, g.append(), slices.Clone(at)})
 	return nil
 }
 
@@ -213,7 +221,7 @@ func (b *broker) end(t *txn, commit bool) {
 		b.marker(t, wire.TopicPartition{Topic: p.topic.name, Partition: p.index}, func() { p.finish(spans[p], t.id, commit, b.now.UnixMilli()) })
 	}
 	for _, m := range moves {
-		b.marker(t, wire.TopicPartition{Topic: faults.OffsetsTopic}, func() { m.group.finish(m.at, commit) })
+		b.marker(t, wire.TopicPartition{Topic: faults.OffsetsTopic}, func() { m.group.finish(m.number, m.at, commit) })
 	}
 	t.marked(b)
 }
@@ -237,6 +245,10 @@ func (b *broker) marker(t *txn, at wire.TopicPartition, write func()) {
 func (t *txn) marked(b *broker) {
 	if t.unmarked--; t.unmarked == 0 {
 		t.state = txEnded
+		if then := t.then; then != nil {
+			t.then = nil
+			then()
+		}
 	}
 	b.wake()
 }

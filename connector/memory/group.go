@@ -18,13 +18,21 @@ type group struct {
 	name       string
 	generation int32
 	members    []*member // in the order in which they joined; the first one that is alive leads
-	offsets    map[wire.TopicPartition]wire.Committed
+	offsets    map[wire.TopicPartition]offset
 	pending    map[wire.TopicPartition]int // transactions that would move it
+	appended   int                         // how many commits have come, transactional ones included
 
 	dirty   bool      // a round is needed
 	running bool      // a round is being planned, without the lock
 	version int       // changes with every change that a plan must know of
 	silence time.Time // until when a round waits for members that are silent; zero when none does
+}
+
+// An offset remembers which commit it came with. Markers may arrive in another order than commits did, and an older commit
+// never replaces a younger one.
+type offset struct {
+	wire.Committed
+	commit int
 }
 
 // A member is one seat in a group.
@@ -44,7 +52,7 @@ type member struct {
 func (b *broker) group(name string) *group {
 	g := b.groups[name]
 	if g == nil {
-		g = &group{name: name, offsets: map[wire.TopicPartition]wire.Committed{}, pending: map[wire.TopicPartition]int{}}
+		g = &group{name: name, offsets: map[wire.TopicPartition]offset{}, pending: map[wire.TopicPartition]int{}}
 		b.groups[name] = g
 	}
 	return g
@@ -81,21 +89,26 @@ func (g *group) admit(who wire.Identity) error {
 	return fmt.Errorf("group %s is at generation %d, %q is of %d: %w", g.name, g.generation, who.Member, who.Generation, wire.ErrGeneration)
 }
 
-func (g *group) commit(at []wire.Position) {
+// append numbers a commit.
+func (g *group) append() int { g.appended++; return g.appended }
+
+func (g *group) commit(number int, at []wire.Position) {
 	for _, p := range at {
-		g.offsets[p.TopicPartition] = p.Committed
+		if g.offsets[p.TopicPartition].commit < number {
+			g.offsets[p.TopicPartition] = offset{p.Committed, number}
+		}
 	}
 }
 
 // finish ends a transaction's positions.
-func (g *group) finish(at []wire.Position, commit bool) {
+func (g *group) finish(number int, at []wire.Position, commit bool) {
 	for _, p := range at {
 		if g.pending[p.TopicPartition]--; g.pending[p.TopicPartition] == 0 {
 			delete(g.pending, p.TopicPartition)
 		}
 	}
 	if commit {
-		g.commit(at)
+		g.commit(number, at)
 	}
 }
 

@@ -26,7 +26,7 @@ type membership struct {
 }
 
 // eventRoom is how many events may wait before a member counts as one that does not live.
-const eventRoom = 1024
+const eventRoom = 64
 
 // Join becomes a member. The functions of cfg, of this member or of the group's leader, are called by the goroutine whose call makes
 // a round necessary, without locks of the cluster: what they call must not wait for that goroutine.

@@ -10,24 +10,19 @@ import (
 
 // Committed is described at wire.Offsets.
 func (cn *conn) Committed(ctx context.Context, name string, of []wire.TopicPartition) (map[wire.TopicPartition]wire.Committed, error) {
-	var found map[wire.TopicPartition]wire.Committed
-	err := cn.call(ctx, faults.Request{Kind: faults.OffsetFetch, ID: name}, func(b *broker) error {
+	return ask(ctx, cn, faults.Request{Kind: faults.OffsetFetch, ID: name}, func(b *broker) (map[wire.TopicPartition]wire.Committed, error) {
 		g := b.group(name)
-		found = map[wire.TopicPartition]wire.Committed{}
+		found := map[wire.TopicPartition]wire.Committed{}
 		for _, p := range of {
 			if g.pending[p] > 0 {
-				return errPending
+				return nil, errPending
 			}
 			if at, ok := g.offsets[p]; ok {
-				found[p] = at
+				found[p] = at.Committed
 			}
 		}
-		return nil
+		return found, nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return found, nil
 }
 
 // CommitPlain is described at wire.Offsets.
@@ -37,7 +32,7 @@ func (cn *conn) CommitPlain(ctx context.Context, who wire.Identity, at []wire.Po
 		if err != nil {
 			return err
 		}
-		g.commit(at)
+		g.commit(g.append(), at)
 		return nil
 	})
 }
@@ -62,22 +57,17 @@ func (cn *conn) ListAtTime(ctx context.Context, t time.Time, of []wire.TopicPart
 }
 
 func (cn *conn) list(ctx context.Context, of []wire.TopicPartition, find func(*partition) int64) (map[wire.TopicPartition]int64, error) {
-	var found map[wire.TopicPartition]int64
-	err := cn.call(ctx, faults.Request{Kind: faults.ListOffsets}, func(b *broker) error {
-		found = make(map[wire.TopicPartition]int64, len(of))
+	return ask(ctx, cn, faults.Request{Kind: faults.ListOffsets}, func(b *broker) (map[wire.TopicPartition]int64, error) {
+		found := make(map[wire.TopicPartition]int64, len(of))
 		for _, at := range of {
 			p, err := b.partition(at)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			found[at] = find(p)
 		}
-		return nil
+		return found, nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return found, nil
 }
 
 // at is the first offset whose record is of time t or later.

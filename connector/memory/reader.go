@@ -30,15 +30,14 @@ func (cn *conn) Read(ctx context.Context, at wire.TopicPartition, from int64, ho
 	if how.MaxBytes <= 0 {
 		how.MaxBytes = defaultReadBytes
 	}
-	r := &reader{cn: cn, at: at, how: how, next: from, freed: make(chan struct{}, 1)}
-	r.told.next = -1
-	err := cn.call(ctx, faults.Request{Kind: faults.Metadata, Topic: at.Topic, Partition: at.Partition}, func(b *broker) (err error) {
-		r.p, err = b.partition(at)
-		return err
+	p, err := ask(ctx, cn, faults.Request{Kind: faults.Metadata, Topic: at.Topic, Partition: at.Partition}, func(b *broker) (*partition, error) {
+		return b.partition(at)
 	})
 	if err != nil {
 		return nil, err
 	}
+	r := &reader{cn: cn, p: p, at: at, how: how, next: from, freed: make(chan struct{}, 1)}
+	r.told.next = -1
 	return r, nil
 }
 
@@ -68,7 +67,7 @@ func (r *reader) Next(ctx context.Context) (*wire.Batch, error) {
 func (r *reader) poll() (batch *wire.Batch, change <-chan struct{}, err error) {
 	b := r.cn.c.enter()
 	defer r.cn.c.leave()
-	err = b.request(r.cn, faults.Request{Kind: faults.Fetch, Topic: r.at.Topic, Partition: r.at.Partition}, func() error {
+	err = b.request(r.cn, faults.Request{Kind: faults.Fetch, Topic: r.at.Topic, Partition: r.at.Partition}, func(bool) error {
 		switch {
 		case r.p.topic.deleted:
 			return fmt.Errorf("topic %q was deleted: %w", r.at.Topic, wire.ErrNoTopic)

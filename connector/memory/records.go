@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/weirstream/weir/internal/wire"
@@ -58,7 +57,11 @@ func (c *Cluster) Topics() map[string]int {
 func (c *Cluster) Committed(group string) map[wire.TopicPartition]wire.Committed {
 	b := c.enter()
 	defer c.leave()
-	return maps.Clone(b.group(group).offsets)
+	found := map[wire.TopicPartition]wire.Committed{}
+	for at, o := range b.group(group).offsets {
+		found[at] = o.Committed
+	}
+	return found
 }
 
 // OpenTransactions are the transactional ids with that prefix that have something open, sorted.

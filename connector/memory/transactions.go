@@ -23,9 +23,10 @@ type slot struct {
 	id    string
 	pid   int64
 	epoch int16
-	used  bool   // the epoch has begun a transaction: the next one needs another
-	n     uint64 // the checkpoint that it is at
-	busy  bool   // … whose outcome is not known
+	used  bool      // the epoch has begun a transaction: the next one needs another
+	fresh *identity // the next one's, once the cluster has given it; guarded by c.mu
+	n     uint64    // the checkpoint that it is at
+	busy  bool      // … whose outcome is not known
 	added map[*partition]bool
 	seqs  map[*partition]int32
 }
@@ -45,14 +46,52 @@ func (cn *conn) Transactions(ctx context.Context, c wire.TxConfig) (wire.Transac
 
 // init gets a new epoch for a slot's id. The coordinator may also give another producer id.
 func (t *transactions) init(ctx context.Context, s *slot) error {
+	if fresh := t.take(s); fresh != nil {
+		s.pid, s.epoch, s.used = fresh.pid, fresh.epoch, false
+		return nil
+	}
 	pid, epoch := s.pid, s.epoch
-	return t.cn.call(ctx, faults.Request{Kind: faults.InitProducer, ID: s.id}, func(b *broker) error {
-		got, err := b.initProducer(s.id, t.timeout, pid, epoch)
-		if err == nil {
-			s.pid, s.epoch, s.used = got.pid, got.epoch, false
+	got, err := ask(ctx, t.cn, faults.Request{Kind: faults.InitProducer, ID: s.id}, func(b *broker) (identity, error) {
+		return b.initProducer(s.id, t.timeout, pid, epoch)
+	})
+	if err == nil {
+		s.pid, s.epoch, s.used = got.pid, got.epoch, false
+	}
+	t.take(s) // the answer to renew may have come meanwhile, and is the same one
+	return err
+}
+
+// take is what renew has got, once.
+func (t *transactions) take(s *slot) *identity {
+	t.cn.c.enter()
+	defer t.cn.c.leave()
+	fresh := s.fresh
+	s.fresh = nil
+	return fresh
+}
+
+// renew asks for the next epoch as soon as a transaction's outcome is known, so that late requests of it hit nothing. It does not wait
+// for markers: the cluster answers when they are written.
+func (t *transactions) renew(s *slot) {
+	id, pid, epoch := s.id, s.pid, s.epoch
+	b := t.cn.c.enter()
+	defer t.cn.c.leave()
+	op := func(late bool) error {
+		got, err := b.initProducer(id, t.timeout, pid, epoch)
+		if err == nil && !late {
+			s.fresh = &got
 		}
 		return err
-	})
+	}
+	for range tries {
+		err := b.request(t.cn, faults.Request{Kind: faults.InitProducer, ID: id}, op)
+		if errors.Is(err, errPending) {
+			b.txns[id].then = func() { _ = op(t.cn.dead) }
+		}
+		if !errors.Is(err, faults.ErrLost) {
+			return
+		}
+	}
 }
 
 // produceTx sends a parcel in its checkpoint's transaction, which it begins when it is the first. errPending when the id is not free yet.
@@ -135,6 +174,7 @@ func (t *transactions) commit(ctx context.Context, n uint64, who wire.Identity, 
 		return err
 	}
 	s.busy = false
+	t.renew(s)
 	return nil
 }
 
@@ -152,7 +192,7 @@ func (t *transactions) end(s *slot) error {
 	id, pid, epoch := s.id, s.pid, s.epoch
 	for range tries {
 		b := t.cn.c.enter()
-		err := b.request(t.cn, faults.Request{Kind: faults.EndTxn, ID: id}, func() error { return b.endTxn(id, pid, epoch) })
+		err := b.request(t.cn, faults.Request{Kind: faults.EndTxn, ID: id}, func(bool) error { return b.endTxn(id, pid, epoch) })
 		t.cn.c.leave()
 		switch {
 		case err == nil || errors.Is(err, wire.ErrFenced):

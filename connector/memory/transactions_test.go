@@ -334,7 +334,7 @@ func TestLateRequestsHitNothing(t *testing.T) {
 func TestMarkersArriveLate(t *testing.T) {
 	r := start(t, newCluster(t, faults.JudgeFunc(func(r faults.Request) faults.Fate {
 		if r.Kind == faults.Marker && r.Topic == "out" {
-			return faults.Fate{After: 3}
+			return faults.Fate{After: 6}
 		}
 		return faults.Fate{}
 	})))
@@ -349,7 +349,7 @@ func TestMarkersArriveLate(t *testing.T) {
 		if err == nil && len(b.Records) == 1 {
 			break
 		}
-		if polls++; polls > 5 {
+		if polls++; polls > 10 {
 			t.Fatal("the marker never comes")
 		}
 	}

@@ -59,11 +59,7 @@ func newWriter(cn *conn, how wire.WriterConfig) *writer {
 // Writer is described at wire.Log. Linger has no meaning here: what an appender holds is sent when it is a batch or is cut.
 func (cn *conn) Writer(ctx context.Context, how wire.WriterConfig) (wire.Writer, error) {
 	w := newWriter(cn, how)
-	var pid int64
-	err := cn.call(ctx, faults.Request{Kind: faults.InitProducer}, func(b *broker) error {
-		pid = b.newPID()
-		return nil
-	})
+	pid, err := ask(ctx, cn, faults.Request{Kind: faults.InitProducer}, func(b *broker) (int64, error) { return b.newPID(), nil })
 	if err != nil {
 		return nil, fmt.Errorf("open writer %s: %w", how.Name, err)
 	}
@@ -82,14 +78,7 @@ func (cn *conn) Writer(ctx context.Context, how wire.WriterConfig) (wire.Writer,
 func (w *writer) produce(p parcel, id string, op func(b *broker) (int64, error)) error {
 	at := wire.TopicPartition{Topic: p.part.topic.name, Partition: p.part.index}
 	count := int64(len(p.records))
-	var base int64
-	err := w.cn.call(nil, faults.Request{Kind: faults.Produce, ID: id, Topic: at.Topic, Partition: at.Partition}, func(b *broker) (err error) {
-		got, err := op(b)
-		if err == nil {
-			base = got
-		}
-		return err
-	})
+	base, err := ask(nil, w.cn, faults.Request{Kind: faults.Produce, ID: id, Topic: at.Topic, Partition: at.Partition}, op)
 	if err != nil {
 		return err
 	}
@@ -111,6 +100,17 @@ func (w *writer) deliver(p parcel) {
 	if w.Err() != nil {
 		return
 	}
+	for _, before := range w.waiting {
+		if before.n == p.n {
+			w.waiting = append(w.waiting, p) // not past what is before it
+			return
+		}
+	}
+	w.try(p)
+}
+
+// try sends a parcel now, if its transaction can begin.
+func (w *writer) try(p parcel) {
 	switch err := w.send(p); {
 	case errors.Is(err, errPending):
 		w.waiting = append(w.waiting, p)
@@ -129,12 +129,7 @@ func (w *writer) retry() {
 		if w.Err() != nil {
 			return
 		}
-		switch err := w.send(p); {
-		case errors.Is(err, errPending):
-			w.waiting = append(w.waiting, p)
-		case err != nil:
-			w.fail(err)
-		}
+		w.try(p)
 	}
 }
 

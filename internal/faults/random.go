@@ -1,0 +1,116 @@
+package faults
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+)
+
+// A Plan is what a seed draws from.
+type Plan struct {
+	Seed uint64
+	// Odds are those of each kind of request. A kind that is missing always passes. Default Common().
+	Odds map[Kind]Odds
+	// Within bounds by how many further requests something is delayed. Default 20.
+	Within int
+	// Kills are the requests, of all kinds together and counted from 1, at which the connection ends; whether they are still done is
+	// drawn. Default none.
+	Kills []int
+	// First is how many requests pass before anything goes wrong; Last after how many everything passes again, so that a run comes
+	// to its end. Default 0: from the first on, and for ever.
+	First, Last int
+}
+
+// Odds are chances out of a thousand.
+type Odds struct {
+	Drop, Lose, After, Again, Refuse int
+}
+
+// Common are odds under which a correct app gets along: everything that a network and a busy broker do to requests now and then.
+// Markers are often late. Nothing is refused.
+func Common() map[Kind]Odds {
+	odds := map[Kind]Odds{Marker: {After: 400}}
+	for _, k := range []Kind{InitProducer, AddPartitions, Produce, TxnOffsets, EndTxn} {
+		odds[k] = Odds{Drop: 15, Lose: 15, After: 15, Again: 30}
+	}
+	for _, k := range []Kind{OffsetCommit, OffsetFetch, ListOffsets, Metadata} {
+		odds[k] = Odds{Drop: 10, Lose: 10}
+	}
+	odds[OffsetCommit] = Odds{Drop: 10, Lose: 10, Again: 10}
+	odds[Fetch] = Odds{Refuse: 10}
+	return odds
+}
+
+// Random is a judge that draws from a plan. What it drew is a Script, which plays the same again without the seed.
+type Random struct {
+	plan   Plan
+	rand   *rand.Rand
+	script Script
+	seen   [kinds]int
+	all    int
+}
+
+// NewRandom makes a judge for one run.
+func NewRandom(p Plan) *Random {
+	if p.Odds == nil {
+		p.Odds = Common()
+	}
+	if p.Within <= 0 {
+		p.Within = 20
+	}
+	return &Random{plan: p, rand: rand.New(rand.NewPCG(p.Seed, 0x77656972)), script: Script{}}
+}
+
+// Judge draws. A marker is not a request: it does not count for Kills, First and Last.
+func (r *Random) Judge(q Request) Fate {
+	if q.Kind != Marker {
+		r.all++
+	}
+	r.seen[q.Kind]++
+	f := r.draw(q.Kind)
+	if f != (Fate{}) {
+		r.script[Call{q.Kind, r.seen[q.Kind]}] = f
+	}
+	return f
+}
+
+func (r *Random) draw(k Kind) Fate {
+	if k != Marker && slices.Contains(r.plan.Kills, r.all) {
+		if r.rand.IntN(2) == 0 {
+			return Fate{Kill: true}
+		}
+		return Fate{KillDone: true}
+	}
+	if r.all < r.plan.First || r.plan.Last > 0 && r.all > r.plan.Last {
+		return Fate{}
+	}
+	odds, at := r.plan.Odds[k], r.rand.IntN(1000)
+	by := 1 + r.rand.IntN(r.plan.Within)
+	for _, c := range []struct {
+		chance int
+		fate   Fate
+	}{
+		{odds.Drop, Fate{Drop: true}},
+		{odds.Lose, Fate{Lose: true}},
+		{odds.After, Fate{After: by}},
+		{odds.Again, Fate{Again: by}},
+		{odds.Refuse, Fate{Refuse: refusals["later"]}},
+	} {
+		if at < c.chance {
+			return c.fate
+		}
+		at -= c.chance
+	}
+	return Fate{}
+}
+
+// Requests is how many have come, markers not counted: Kills are drawn from the count of an undisturbed run.
+func (r *Random) Requests() int { return r.all }
+
+// Script is what was drawn so far.
+func (r *Random) Script() Script { return r.script }
+
+// String says how to run the same again.
+func (r *Random) String() string {
+	return fmt.Sprintf("seed %d, %d requests, killed at %v:\n%s", r.plan.Seed, r.all, r.plan.Kills, r.script)
+}

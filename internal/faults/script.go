@@ -1,0 +1,170 @@
+package faults
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weirstream/weir/internal/wire"
+)
+
+// A Script names what goes wrong: the fate of the k-th request of a kind, counted from 1. Its text has a line for each,
+//
+//	endtxn 3 lose
+//	marker 7 after=12
+//	produce 1 refuse=refused
+//
+// and is what a failing seed prints and testdata keeps. Empty lines and those that begin with # mean nothing.
+type Script map[Call]Fate
+
+// A Call is the k-th request of a kind.
+type Call struct {
+	Kind Kind
+	K    int
+}
+
+// refusals are the answers that a script can name.
+var refusals = map[string]error{
+	"refused":    wire.ErrRefused,
+	"fenced":     wire.ErrFenced,
+	"generation": wire.ErrGeneration,
+	"notopic":    wire.ErrNoTopic,
+	"offset":     wire.ErrOffsetGone,
+	"later":      errors.New("faults: try again"),
+}
+
+// Judge returns a judge that plays the script from its beginning.
+func (s Script) Judge() Judge {
+	var seen [kinds]int
+	return JudgeFunc(func(r Request) Fate {
+		seen[r.Kind]++
+		return s[Call{r.Kind, seen[r.Kind]}]
+	})
+}
+
+// String is the script's text, in the order of kinds and numbers.
+func (s Script) String() string {
+	var text strings.Builder
+	calls := slices.SortedFunc(maps.Keys(s), func(a, b Call) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.K, b.K)) })
+	for _, c := range calls {
+		fmt.Fprintf(&text, "%s %d%s\n", c.Kind, c.K, s[c].words())
+	}
+	return text.String()
+}
+
+// words are a fate's part of a line.
+func (f Fate) words() string {
+	var text strings.Builder
+	flag := func(set bool, word string) {
+		if set {
+			text.WriteString(" " + word)
+		}
+	}
+	flag(f.Kill, "kill")
+	if f.Refuse != nil {
+		text.WriteString(" refuse=" + refusal(f.Refuse))
+	}
+	flag(f.Drop, "drop")
+	flag(f.After > 0, "after="+strconv.Itoa(f.After))
+	flag(f.Again > 0, "again="+strconv.Itoa(f.Again))
+	flag(f.Lose, "lose")
+	flag(f.KillDone, "killdone")
+	return text.String()
+}
+
+func refusal(err error) string {
+	for _, name := range slices.Sorted(maps.Keys(refusals)) {
+		if errors.Is(err, refusals[name]) {
+			return name
+		}
+	}
+	return "later"
+}
+
+// Parse reads a script's text.
+func Parse(text string) (Script, error) {
+	s := Script{}
+	for i, line := range strings.Split(text, "\n") {
+		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		call, fate, err := parseLine(strings.Fields(line))
+		if err != nil {
+			return nil, fmt.Errorf("faults: line %d %q: %w", i+1, line, err)
+		}
+		s[call] = fate
+	}
+	return s, nil
+}
+
+func parseLine(words []string) (c Call, f Fate, err error) {
+	if len(words) < 3 {
+		return c, f, errors.New("want a kind, a number and what becomes of it")
+	}
+	kind := slices.Index(kindNames[:], words[0])
+	if kind < 0 {
+		return c, f, fmt.Errorf("no kind of request is called %q", words[0])
+	}
+	c.Kind = Kind(kind)
+	if c.K, err = strconv.Atoi(words[1]); err != nil || c.K < 1 {
+		return c, f, fmt.Errorf("%q is not a number of a request", words[1])
+	}
+	for _, w := range words[2:] {
+		if err := f.set(w); err != nil {
+			return c, f, err
+		}
+	}
+	return c, f, nil
+}
+
+// set is the inverse of words, one word at a time.
+func (f *Fate) set(word string) error {
+	name, arg, _ := strings.Cut(word, "=")
+	switch name {
+	case "kill":
+		f.Kill = true
+	case "killdone":
+		f.KillDone = true
+	case "drop":
+		f.Drop = true
+	case "lose":
+		f.Lose = true
+	case "refuse":
+		if f.Refuse = refusals[arg]; f.Refuse == nil {
+			return fmt.Errorf("no refusal is called %q", arg)
+		}
+	case "after", "again":
+		n, err := strconv.Atoi(arg)
+		if err != nil || n < 1 {
+			return fmt.Errorf("%q wants a number of requests", word)
+		}
+		if name == "after" {
+			f.After = n
+		} else {
+			f.Again = n
+		}
+	default:
+		return fmt.Errorf("no fate is called %q", word)
+	}
+	return nil
+}
+
+// Shrink leaves out of a script that fails what it fails without. It runs fails about as often as the script has lines, each
+// time with fewer of them.
+func Shrink(s Script, fails func(Script) bool) Script {
+	for shorter := true; shorter; {
+		shorter = false
+		for _, c := range slices.SortedFunc(maps.Keys(s), func(a, b Call) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.K, b.K)) }) {
+			without := maps.Clone(s)
+			delete(without, c)
+			if fails(without) {
+				s, shorter = without, true
+			}
+		}
+	}
+	return s
+}
