@@ -99,7 +99,7 @@ func (p *program) plan(app string) *engine.Plan {
 func (c *Config) engine() *engine.Config {
 	e := &engine.Config{
 		Cluster: c.Cluster, State: c.State, StateDir: c.StateDir, Instance: c.Instance, Guarantee: engine.Guarantee(c.Guarantee),
-		CheckpointInterval: c.CheckpointInterval, MaxTaskPause: c.MaxTaskPause, TransactionTimeout: c.TransactionTimeout,
+		CheckpointInterval: c.CheckpointInterval, MaxTaskPause: c.MaxTaskPause, MaxPartitionCommits: c.MaxPartitionCommits, TransactionTimeout: c.TransactionTimeout,
 		SessionTimeout: c.SessionTimeout, StopTimeout: c.StopTimeout, Workers: c.Workers, MemoryBytes: c.MemoryBytes,
 		Local:  c.Exchange == Local || c.Cluster == nil,
 		Logger: c.Logger,

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/weirstream/weir/internal/wire"
 )
 
 // The ends of event time in a Status.
@@ -78,7 +80,7 @@ func (a *App) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, base.close()) }()
-	for tries := 0; ; {
+	for tries, fenced := 0, 0; ; {
 		s, err := newSession(ctx, a, base, true)
 		if err == nil {
 			a.attach(s)
@@ -86,7 +88,13 @@ func (a *App) run(ctx context.Context) (err error) {
 			before := s.n
 			err = s.run(ctx, a.stop)
 			if s.n > before+1 {
-				tries = 0
+				tries, fenced = 0, 0
+			}
+		}
+		if errors.Is(err, wire.ErrFenced) {
+			if fenced++; fenced > 1 {
+				return fmt.Errorf("%w: another process uses instance id %q of app %s: give each process an Instance, or a StateDir, of its own: %w",
+					ErrFenced, base.instance, a.plan.App, err)
 			}
 		}
 		again := &errRecover{}

@@ -2,6 +2,10 @@ package engine
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/weirstream/weir/connector"
 	"github.com/weirstream/weir/internal/task"
@@ -13,6 +17,7 @@ type checkpoint struct {
 	wait  map[*runner]bool // tasks that have not passed the barrier
 	parts []*prepared
 	err   error
+	begun time.Time
 }
 
 // A prepared is a task's part of a checkpoint.
@@ -27,17 +32,31 @@ type prepared struct {
 func (s *session) begin() {
 	s.n++
 	s.early = false
-	cp := &checkpoint{n: s.n, wait: map[*runner]bool{}}
+	cp := &checkpoint{n: s.n, wait: map[*runner]bool{}, begun: time.Now()}
 	s.inflight = cp
 	for _, r := range s.runners {
 		cp.wait[r] = true
 	}
 	for _, r := range s.runners {
-		r.send(message{kind: aBarrier, n: cp.n, last: r.leaving.Load()})
+		r.send(message{kind: aBarrier, n: cp.n, last: r.leaving.Load() || cp.n == s.final})
 	}
 	if len(s.runners) == 0 {
 		s.commit(cp)
 	}
+}
+
+// overdue is the error of a checkpoint whose barrier some task has not passed for too long: it names them.
+func (cp *checkpoint) overdue(after time.Duration) error {
+	if len(cp.wait) == 0 || time.Since(cp.begun) < after {
+		return nil
+	}
+	var names []string
+	for r := range cp.wait {
+		names = append(names, r.name)
+	}
+	slices.Sort(names)
+	return &errRecover{fmt.Errorf("checkpoint %d: task %s has not passed its barrier for %v (MaxTaskPause): a user function or a sink holds it up",
+		cp.n, strings.Join(names, ", "), after)}
 }
 
 // take adds a task's part and reports whether it was the last.
@@ -69,6 +88,9 @@ func (s *session) applied(cp *checkpoint) error {
 	for _, p := range cp.parts {
 		p.r.send(message{kind: anApply, n: cp.n})
 	}
+	if cp.n == s.final {
+		return nil
+	}
 	return s.giveUp(cp)
 }
 
@@ -86,7 +108,10 @@ type commitLog interface {
 	full() bool
 	// guarantee is what is promised, for Status.
 	guarantee() string
-	close() error
+	// interval is the time between two checkpoints, given the configured one.
+	interval(d time.Duration) time.Duration
+	// close ends the log. clean: nothing was written behind the last commit.
+	close(clean bool) error
 }
 
 // saved is what the last commit says.

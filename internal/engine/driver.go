@@ -161,8 +161,14 @@ func (d *Driver) ClockDue() int64 {
 func (d *Driver) Stop() error {
 	var errs []error
 	if d.s != nil {
-		errs = append(errs, d.Checkpoint())
+		err := d.Poll()
+		if err == nil {
+			d.s.final = d.s.n + 1
+			err = d.Checkpoint()
+		}
+		errs = append(errs, err)
 		if d.s != nil {
+			d.s.clean = errors.Join(errs...) == nil
 			errs = append(errs, d.s.close())
 			d.s = nil
 		}

@@ -11,6 +11,7 @@ var (
 	ErrCoPartition  = errors.New("inputs are not co-partitioned")
 	ErrPositionLost = errors.New("a position was deleted by retention")
 	ErrTopology     = errors.New("the topology does not match its state")
+	ErrConfig       = errors.New("the configuration does not fit the cluster")
 	ErrFormat       = errors.New("state is stored in another format")
 )
 

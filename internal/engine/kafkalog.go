@@ -31,6 +31,9 @@ type kafkaLog struct {
 	tasks map[string]*loggedTask
 	sent  map[wire.TopicPartition]wire.Committed // what was committed last
 	stop  context.CancelFunc
+
+	touched int   // partitions that the last commit wrote to
+	purged  int64 // when repartition topics were last purged, in ms
 }
 
 // A loggedTask is what the log knows of a task.
@@ -143,6 +146,9 @@ func (l *kafkaLog) openWriters(ctx context.Context) (err error) {
 		}
 	}
 	if s.config.Guarantee == ExactlyOnce || s.stateful() > 0 {
+		if err := l.checkTimeout(ctx); err != nil {
+			return err
+		}
 		tc := wire.TxConfig{WriterConfig: c, IDs: s.ids(s.base.instance), Timeout: s.config.TransactionTimeout}
 		if l.tx, err = s.base.log.Transactions(ctx, tc); err != nil {
 			return fmt.Errorf("open transactions %s: %w", tc.IDs[0], err)
@@ -150,6 +156,18 @@ func (l *kafkaLog) openWriters(ctx context.Context) (err error) {
 	}
 	if s.threaded {
 		l.watch()
+	}
+	return nil
+}
+
+// checkTimeout compares the transaction timeout with what the cluster accepts.
+func (l *kafkaLog) checkTimeout(ctx context.Context) error {
+	most, err := l.s.base.log.MaxTransactionTimeout(ctx)
+	if err != nil {
+		return fmt.Errorf("read the cluster's transaction timeout: %w", err)
+	}
+	if want := l.s.config.TransactionTimeout; most > 0 && want > most {
+		return fmt.Errorf("%w: TransactionTimeout is %v, and the cluster accepts at most %v (transaction.max.timeout.ms)", ErrConfig, want, most)
 	}
 	return nil
 }
@@ -293,6 +311,7 @@ func (l *kafkaLog) commit(ctx context.Context, cp *checkpoint) error {
 		}
 	}
 	positions := l.positions(cp, ends)
+	l.touched = len(ends) + len(positions)
 	if err := l.end(ctx, cp.n, positions); err != nil {
 		return err
 	}
@@ -302,7 +321,32 @@ func (l *kafkaLog) commit(ctx context.Context, cp *checkpoint) error {
 	if err := l.apply(cp); err != nil {
 		return fmt.Errorf("checkpoint %d: %w", cp.n, err)
 	}
+	l.purge(ctx)
 	return commitSinks(ctx, cp)
+}
+
+// purgeEvery is how often repartition topics are emptied below what is committed, in ms.
+const purgeEvery = 30_000
+
+// purge deletes what was read and committed from repartition topics, which have no retention of their own. What fails is done the next time.
+func (l *kafkaLog) purge(ctx context.Context) {
+	now := l.s.now()
+	if l.s.config.Local || now-l.purged < purgeEvery {
+		return
+	}
+	l.purged = now
+	before := map[wire.TopicPartition]int64{}
+	for tp, c := range l.sent {
+		if l.s.isExchangeTopic(tp.Topic) {
+			before[tp] = c.Offset
+		}
+	}
+	if len(before) == 0 {
+		return
+	}
+	if err := l.s.base.log.DeleteRecords(ctx, before); err != nil {
+		l.s.app.log.Warn("repartition topics were not purged", "error", err)
+	}
 }
 
 // positions are those that moved, and at least one when there is a transaction: it carries the member's generation, so that a
@@ -384,7 +428,17 @@ func (l *kafkaLog) apply(cp *checkpoint) error {
 	return l.s.base.db.Apply(&l.batch, false)
 }
 
-func (l *kafkaLog) close() error {
+// interval stretches the time between checkpoints so that commits do not touch more partitions than the cluster should bear.
+func (l *kafkaLog) interval(d time.Duration) time.Duration {
+	if most := l.s.config.MaxPartitionCommits; most > 0 {
+		d = max(d, time.Duration(l.touched)*time.Second/time.Duration(most))
+	}
+	return d
+}
+
+// close ends the writers. A transaction that is open is ended too, so that readers do not wait for its timeout: by taking its id
+// over, which is how anybody would end it.
+func (l *kafkaLog) close(clean bool) error {
 	if l.stop != nil {
 		l.stop()
 	}
@@ -395,8 +449,20 @@ func (l *kafkaLog) close() error {
 	for _, w := range l.writers() {
 		errs = append(errs, w.Close())
 	}
+	if l.tx != nil && !clean {
+		ctx, cancel := context.WithTimeout(context.Background(), fenceTimeout)
+		defer cancel()
+		for _, id := range l.s.ids(l.s.base.instance) {
+			if err := l.s.base.log.Fence(ctx, id); err != nil {
+				l.s.app.log.Warn("an open transaction is left to its timeout", "id", id, "error", err)
+			}
+		}
+	}
 	return errors.Join(errs...)
 }
+
+// fenceTimeout bounds how long ending a transaction of our own may take.
+const fenceTimeout = 5 * time.Second
 
 // randomInstance names a process that keeps no name.
 func randomInstance() string { return "r" + strings.ToLower(rand.Text()[:12]) }

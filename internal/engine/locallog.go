@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/weirstream/weir/connector"
 	"github.com/weirstream/weir/internal/overlay/keys"
@@ -60,7 +61,8 @@ func (l *localLog) recover(_ context.Context, refs []taskRef) (*saved, error) {
 func (l *localLog) equip(*runner, uint64) error                        { return nil }
 func (l *localLog) write(*runner, *task.Cut, []connector.Handle) error { return nil }
 func (l *localLog) full() bool                                         { return false }
-func (l *localLog) close() error                                       { return nil }
+func (l *localLog) close(bool) error                                   { return nil }
+func (l *localLog) interval(d time.Duration) time.Duration             { return d }
 
 func (l *localLog) guarantee() string {
 	switch {

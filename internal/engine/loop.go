@@ -25,12 +25,17 @@ func (s *session) run(ctx context.Context, stop <-chan StopMode) (err error) {
 		if err := s.react(); err != nil {
 			return err
 		}
+		if s.inflight != nil {
+			if err := s.inflight.overdue(s.config.MaxTaskPause); err != nil {
+				return err
+			}
+		}
 		if s.endedN > 0 && s.endedN == len(s.runners) && len(s.runners) == len(s.refs) {
 			return s.finish()
 		}
 		if now := time.Now(); s.inflight == nil && (s.early || !now.Before(next)) {
 			s.begin()
-			next = now.Add(s.config.CheckpointInterval)
+			next = now.Add(s.commits.interval(s.config.CheckpointInterval))
 		}
 	}
 }
@@ -94,11 +99,10 @@ func (s *session) finish() error {
 	for _, r := range s.runners {
 		r.stopFeeds()
 	}
-	last := uint64(0)
-	for last == 0 || s.inflight != nil {
+	for s.inflight != nil || s.final == 0 {
 		if s.inflight == nil {
+			s.final = s.n + 1
 			s.begin()
-			last = s.n
 		}
 		select {
 		case <-deadline.C:
@@ -111,5 +115,6 @@ func (s *session) finish() error {
 			return err
 		}
 	}
+	s.clean = true
 	return nil
 }

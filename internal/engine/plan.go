@@ -65,22 +65,23 @@ type Store struct {
 
 // A Config is stream.Config without types, with defaults applied.
 type Config struct {
-	Cluster            connector.Cluster
-	State              state.Backend
-	StateDir           string
-	Instance           string
-	Guarantee          Guarantee
-	CheckpointInterval time.Duration
-	MaxTaskPause       time.Duration
-	TransactionTimeout time.Duration
-	SessionTimeout     time.Duration
-	StopTimeout        time.Duration
-	Workers            int
-	MemoryBytes        int64
-	Local              bool // the exchange between sub-topologies is in process
-	Logger             *slog.Logger
-	Counter            func(name string, labels ...string) func(delta int64)
-	Now                func() time.Time // the wall clock of an app without a cluster. Default time.Now
+	Cluster             connector.Cluster
+	State               state.Backend
+	StateDir            string
+	Instance            string
+	Guarantee           Guarantee
+	CheckpointInterval  time.Duration
+	MaxTaskPause        time.Duration
+	MaxPartitionCommits int
+	TransactionTimeout  time.Duration
+	SessionTimeout      time.Duration
+	StopTimeout         time.Duration
+	Workers             int
+	MemoryBytes         int64
+	Local               bool // the exchange between sub-topologies is in process
+	Logger              *slog.Logger
+	Counter             func(name string, labels ...string) func(delta int64)
+	Now                 func() time.Time // the wall clock of an app without a cluster. Default time.Now
 }
 
 func (c *Config) now() time.Time {

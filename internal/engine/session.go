@@ -45,6 +45,8 @@ type session struct {
 	n        uint64      // the last checkpoint begun
 	inflight *checkpoint // not committed yet
 	early    bool        // another one is wanted soon
+	final    uint64      // the checkpoint that the session ends with; 0 while it goes on
+	clean    bool        // the last checkpoint was the end
 	endedN   int         // tasks whose inputs have all ended
 	wg       sync.WaitGroup
 
@@ -354,19 +356,22 @@ func (s *session) counter(name string, labels ...string) func(int64) {
 	return s.app.counters.get(s.config, name, labels)
 }
 
+// turnPatience is how long a session that ends waits for the present turns of its tasks.
+const turnPatience = 10 * time.Second
+
 // close ends everything the session owns. It may be called on one half made.
 func (s *session) close() error {
 	s.cancel()
-	if s.workers != nil {
-		s.workers.stop()
+	var errs []error
+	if s.workers != nil && !s.workers.stop(turnPatience) {
+		return errors.New("a user function does not return: its goroutine is left behind, and the process should end")
 	}
 	s.wg.Wait()
-	var errs []error
 	for _, r := range s.runners {
 		errs = append(errs, r.close())
 	}
 	if s.commits != nil {
-		errs = append(errs, s.commits.close())
+		errs = append(errs, s.commits.close(s.clean))
 	}
 	return errors.Join(errs...)
 }

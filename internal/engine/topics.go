@@ -182,6 +182,18 @@ func (s *session) describeSources(ctx context.Context) error {
 	return err
 }
 
+// isExchangeTopic reports whether a topic is one of the plan's exchanges.
+func (s *session) isExchangeTopic(name string) bool {
+	for _, sub := range s.plan.Subs {
+		for _, x := range sub.In {
+			if s.plan.exchangeTopic(x) == name {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // topicError gives a topic that is not there the name that users compare with.
 func topicError(err error) error {
 	if errors.Is(err, wire.ErrNoTopic) {

@@ -135,11 +135,21 @@ func (w *workers) retire(r *runner) {
 	}
 }
 
-// stop ends the workers after their present turns.
-func (w *workers) stop() {
+// stop ends the workers after their present turns, and reports whether these have ended in time.
+func (w *workers) stop(patience time.Duration) bool {
 	w.mu.Lock()
 	w.mu.stopped = true
 	w.work.Broadcast()
 	w.mu.Unlock()
-	w.wg.Wait()
+	done := make(chan struct{})
+	go func() {
+		w.wg.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return true
+	case <-time.After(patience):
+		return false
+	}
 }
