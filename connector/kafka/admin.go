@@ -209,7 +209,7 @@ func (l *clusterLog) OpenTransactions(ctx context.Context, prefix string) ([]wir
 }
 
 func openAt(b *sarama.Broker, prefix string) ([]wire.OpenTx, error) {
-	list, err := b.ListTransactions(&sarama.ListTransactionsRequest{StateFilters: []string{"Ongoing", "PrepareCommit", "PrepareAbort"}})
+	list, err := b.ListTransactions(&sarama.ListTransactionsRequest{DurationFilter: -1, StateFilters: []string{"Ongoing", "PrepareCommit", "PrepareAbort"}})
 	if err != nil {
 		return nil, err
 	}

@@ -82,11 +82,23 @@ func (l *clusterLog) atController(ctx context.Context, request func(*sarama.Brok
 	return l.pool.ask(ctx, addr, request)
 }
 
-// atGroup runs a request on a group's coordinator.
+// atGroup runs a request on a group's coordinator. Who that is is remembered until a request fails.
 func (l *clusterLog) atGroup(ctx context.Context, group string, request func(*sarama.Broker) error) error {
-	addr, err := l.dir.coordinator(ctx, sarama.CoordinatorGroup, group)
-	if err != nil {
-		return err
+	l.mu.Lock()
+	addr := l.mu.coordinators[group]
+	l.mu.Unlock()
+	if addr == "" {
+		var err error
+		if addr, err = l.dir.coordinator(ctx, sarama.CoordinatorGroup, group); err != nil {
+			return err
+		}
 	}
-	return l.pool.ask(ctx, addr, request)
+	err := l.pool.ask(ctx, addr, request)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err != nil {
+		addr = ""
+	}
+	l.mu.coordinators[group] = addr
+	return err
 }

@@ -208,7 +208,7 @@ func (x *directory) entryLocked(t *sarama.TopicMetadata, now time.Time) *topicEn
 	return e
 }
 
-// coordinator asks who coordinates a group or a transactional id. The answer is not kept: those who need it keep it.
+// coordinator asks who coordinates a group or a transactional id. The answer is not kept: those who need it often keep it.
 func (x *directory) coordinator(ctx context.Context, kind sarama.CoordinatorType, key string) (addr string, err error) {
 	err = x.anyBroker(ctx, func(b *sarama.Broker) error {
 		answer, err := b.FindCoordinator(&sarama.FindCoordinatorRequest{Version: 2, CoordinatorKey: key, CoordinatorType: kind})

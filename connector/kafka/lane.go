@@ -112,6 +112,13 @@ func (l *lane) offerLocked() {
 	}
 }
 
+// headOf is the checkpoint of the parcel to send next. The lane is listed, so there is one.
+func (l *lane) headOf() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.queue[0].n
+}
+
 // head is the parcel to send now; it is in flight from then on.
 func (l *lane) head(id producer) *parcel {
 	l.mu.Lock()

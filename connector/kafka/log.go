@@ -20,10 +20,16 @@ type clusterLog struct {
 	reads *reads
 
 	closing sync.Once
+	mu      struct {
+		sync.Mutex
+		coordinators map[string]string // of groups; "" is not known
+	}
 }
 
 func newLog(d *dialer, dir *directory, app string) *clusterLog {
-	return &clusterLog{dialer: d, app: app, dir: dir, pool: &pool{dialer: d}, reads: newReads(d, dir)}
+	l := &clusterLog{dialer: d, app: app, dir: dir, pool: &pool{dialer: d}, reads: newReads(d, dir)}
+	l.mu.coordinators = make(map[string]string)
+	return l
 }
 
 // Read is described at wire.Log.

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/weirstream/weir/internal/kafkatest"
+	"github.com/weirstream/weir/internal/wire"
 )
 
 func TestMain(m *testing.M) {
@@ -95,11 +96,11 @@ var topicChars = regexp.MustCompile(`[^a-zA-Z0-9]+`)
 func (r *rig) topic(partitions int32, configs ...string) string {
 	r.Helper()
 	name := fmt.Sprintf("%s-%d", topicChars.ReplaceAllString(r.Name(), "-"), time.Now().UnixNano())
-	set := make(map[string]*string)
+	spec := wire.TopicSpec{Name: name, Partitions: partitions, Configs: make(map[string]string)}
 	for i := 0; i < len(configs); i += 2 {
-		set[configs[i]] = &configs[i+1]
+		spec.Configs[configs[i]] = configs[i+1]
 	}
-	if _, err := r.admin.CreateTopic(r.ctx, partitions, 1, set, name); err != nil {
+	if err := r.log.Create(r.ctx, spec); err != nil {
 		r.Fatal(err)
 	}
 	return name

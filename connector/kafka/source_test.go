@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,7 +18,9 @@ import (
 	"github.com/weirstream/weir/serde"
 )
 
-func (r *rig) env() connector.Env { return connector.Env{App: "weir-test", Log: r.log} }
+func (r *rig) env() connector.Env {
+	return connector.Env{App: "weir-test", Log: r.log, Logger: slog.New(slog.NewTextHandler(testWriter{r.TB}, nil))}
+}
 
 // A seen is a decoded record and where reading goes on behind it.
 type seen[K, V any] struct {
@@ -296,7 +299,7 @@ func TestSourcePattern(t *testing.T) {
 	prefix := r.topic(1)
 	for i := range 2 {
 		name := fmt.Sprintf("%s-%d", prefix, i)
-		if _, err := r.admin.CreateTopic(r.ctx, 1, 1, nil, name); err != nil {
+		if err := r.log.Create(r.ctx, wire.TopicSpec{Name: name, Partitions: 1}); err != nil {
 			t.Fatal(err)
 		}
 		r.produce(&kgo.Record{Topic: name, Value: fmt.Append(nil, i), Timestamp: time.UnixMilli(time.Now().UnixMilli() + int64(i))})

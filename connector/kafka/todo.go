@@ -9,9 +9,6 @@ import (
 
 var errTodo = errors.New("kafka: not built yet")
 
-func (l *clusterLog) Transactions(ctx context.Context, c wire.TxConfig) (wire.Transactions, error) {
-	return nil, errTodo
-}
 func (l *clusterLog) Join(ctx context.Context, c wire.GroupConfig) (wire.Membership, error) {
 	return nil, errTodo
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -134,7 +135,7 @@ func TestWriteRetriesInOrder(t *testing.T) {
 	to := r.to(a, topic)
 	const n = 400
 	for i := range n {
-		to.Append(int32(i%4), 1, nil, fmt.Append(nil, i), nil)
+		to.Append(int32(i%4), now(), nil, fmt.Append(nil, i), nil)
 	}
 	a.Cut(1)
 	r.flush(w, 1)
@@ -184,8 +185,8 @@ func TestFlushWaitsForEveryAppender(t *testing.T) {
 	w := r.writer(wire.WriterConfig{})
 	a, b := r.appender(w, "a", 1), r.appender(w, "b", 1)
 	toA, toB := r.to(a, topic), r.to(b, topic)
-	toA.Append(0, 1, nil, []byte("a"), nil)
-	toB.Append(0, 1, nil, []byte("b"), nil)
+	toA.Append(0, now(), nil, []byte("a"), nil)
+	toB.Append(0, now(), nil, []byte("b"), nil)
 	a.Cut(1)
 	short, cancel := context.WithCancel(r.ctx)
 	done := make(chan error, 1)
@@ -193,12 +194,12 @@ func TestFlushWaitsForEveryAppender(t *testing.T) {
 		_, err := w.Flush(short, 1)
 		done <- err
 	}()
-	toA.Append(0, 1, nil, []byte("a2"), nil) // of checkpoint 2
+	toA.Append(0, now(), nil, []byte("a2"), nil) // of checkpoint 2
 	cancel()
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Fatalf("Flush returned before b cut: %v", err)
 	}
-	toB.Append(0, 1, nil, []byte("b1"), nil)
+	toB.Append(0, now(), nil, []byte("b1"), nil)
 	b.Cut(1)
 	at := wire.TopicPartition{Topic: topic}
 	if ends := r.flush(w, 1); ends[at] < 3 {
@@ -226,7 +227,7 @@ func TestFullAndDrained(t *testing.T) {
 		if i > 10_000 {
 			t.Fatal("never full")
 		}
-		to.Append(0, 1, nil, make([]byte, 1000), nil)
+		to.Append(0, now(), nil, make([]byte, 1000), nil)
 	}
 	a.Cut(1)
 	select {
@@ -258,10 +259,10 @@ func TestWriterFailsWhenRefused(t *testing.T) {
 	if to.MaxBytes() >= 1000 || to.MaxBytes() < 800 {
 		t.Errorf("MaxBytes %d of a topic that takes 1000", to.MaxBytes())
 	}
-	to.Append(0, 1, nil, make([]byte, to.MaxBytes()), nil)
+	to.Append(0, now(), nil, make([]byte, to.MaxBytes()), nil)
 	a.Cut(1)
 	r.flush(w, 1)
-	to.Append(0, 1, nil, make([]byte, 2000), nil)
+	to.Append(0, now(), nil, make([]byte, 2000), nil)
 	a.Cut(2)
 	if _, err := w.Flush(r.ctx, 2); err == nil {
 		t.Fatal("no error for a record that is too large")
@@ -270,5 +271,7 @@ func TestWriterFailsWhenRefused(t *testing.T) {
 	if w.Err() == nil || !bytes.Contains([]byte(w.Err().Error()), []byte(topic)) {
 		t.Errorf("Err: %v", w.Err())
 	}
-	to.Append(0, 1, nil, nil, nil) // dropped
+	to.Append(0, now(), nil, nil, nil) // dropped
 }
+
+func now() int64 { return time.Now().UnixMilli() }

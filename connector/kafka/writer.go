@@ -378,6 +378,9 @@ func (w *writer) Flush(ctx context.Context, n uint64) (map[wire.TopicPartition]i
 		cut, flown := !upTo(w.next, n), !upTo(w.pending, n)
 		if err == nil && cut && flown {
 			out := w.takeEndsLocked(n)
+			if w.tx == nil {
+				maps.DeleteFunc(w.wrote, func(k uint64, _ bool) bool { return k <= n })
+			}
 			w.mu.Unlock()
 			return out, nil
 		}

@@ -28,8 +28,8 @@ const (
 
 // A Writer sends what its appenders were given. It owns the goroutines that do so and ends them in Close.
 type Writer interface {
-	// Appender makes the end that one task writes to. Its goroutine alone uses it. What it takes belongs to checkpoint next until its
-	// Cut(next): records leave before they are cut, so a writer must know from the first one which transaction they are part of.
+	// Appender makes the end that one task writes to. Its goroutine alone uses it. What it takes belongs to checkpoint next, at least 1, until
+	// its Cut(next): records leave before they are cut, so a writer must know from the first one which transaction they are part of.
 	Appender(task string, next uint64) (Appender, error)
 	// Flush waits until everything that any appender took before its Cut(n) is acknowledged, and returns the offset after the last of
 	// those records in each partition that got one. An appender that has not cut n yet is waited for.
