@@ -9,12 +9,16 @@ import (
 // Incompatible says why what one schema wrote cannot be read by another. It matches [serde.ErrIncompatible].
 type Incompatible struct {
 	Path           string // of the field, as "Order.customer.name"
-	Writer, Reader string // what each has there
+	Writer, Reader string // what each has there; "" for nothing
 	Reason         string
 }
 
 func (e *Incompatible) Error() string {
-	return fmt.Sprintf("field %s: %s (written as %s, read as %s)", e.Path, e.Reason, e.Writer, e.Reader)
+	wrote := e.Writer
+	if wrote == "" {
+		wrote = "nothing"
+	}
+	return fmt.Sprintf("field %s: %s (written as %s, read as %s)", e.Path, e.Reason, wrote, e.Reader)
 }
 
 // Is makes errors.Is(err, serde.ErrIncompatible) hold.

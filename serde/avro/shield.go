@@ -67,10 +67,7 @@ func skip(t *Type, b []byte, depth int) ([]byte, error) {
 		}
 		return b[1:], nil
 	case KindInt:
-		n, rest, err := long(b)
-		if err == nil && (n < math.MinInt32 || n > math.MaxInt32) {
-			err = errRange
-		}
+		_, rest, err := short(b)
 		return rest, err
 	case KindLong:
 		_, rest, err := long(b)
@@ -84,7 +81,7 @@ func skip(t *Type, b []byte, depth int) ([]byte, error) {
 	case KindBytes, KindString:
 		return skipText(t.Kind == KindString, b)
 	case KindEnum:
-		n, rest, err := long(b)
+		n, rest, err := short(b)
 		if err == nil && (n < 0 || n >= int64(len(t.Symbols))) {
 			err = errSymbol
 		}
@@ -97,7 +94,7 @@ func skip(t *Type, b []byte, depth int) ([]byte, error) {
 func skipNested(t *Type, b []byte, depth int) (rest []byte, err error) {
 	switch t.Kind {
 	case KindUnion:
-		n, rest, err := long(b)
+		n, rest, err := short(b)
 		if err != nil {
 			return nil, err
 		}
@@ -188,6 +185,15 @@ func take(b []byte, n int) ([]byte, error) {
 		return nil, errShort
 	}
 	return b[n:], nil
+}
+
+// short reads a zig-zag number of 32 bits. Codecs read no more than five bytes of one, so neither may it be written longer.
+func short(b []byte) (int64, []byte, error) {
+	n, rest, err := long(b)
+	if err == nil && (n < math.MinInt32 || n > math.MaxInt32 || len(b)-len(rest) > binary.MaxVarintLen32) {
+		err = errRange
+	}
+	return n, rest, err
 }
 
 // long reads a zig-zag number.

@@ -133,59 +133,46 @@ func parse(texts ...string) (*Type, error) {
 	}
 	names := map[string]*Type{}
 	root := s.Root()
-	t := convert(root, names)
+	t := convert(root, "", names)
 	t.text = s.String()
 	t.fingerprint = binary.BigEndian.Uint64(s.Fingerprint(avro.NewRabin()))
 	return t, nil
 }
 
-// convert copies the library's tree, turning names into pointers to what they name.
-func convert(n *avro.SchemaNode, names map[string]*Type) *Type {
-	full := n.Name
-	if n.Namespace != "" && !strings.Contains(full, ".") {
-		full = n.Namespace + "." + full
-	}
+// convert copies the library's tree, turning names into pointers to what they name. namespace is the one around n.
+func convert(n *avro.SchemaNode, namespace string, names map[string]*Type) *Type {
 	t := &Type{Kind: Kind(n.Type), Logical: n.LogicalType, Size: n.Size, Precision: n.Precision, Scale: n.Scale, Symbols: n.Symbols, Doc: n.Doc}
 	switch n.Type {
 	case "record", "error", "enum", "fixed":
-		t.Name, t.Aliases = full, n.Aliases
-		names[full] = t
+		if t.Name, t.Aliases = n.Name, n.Aliases; !strings.Contains(n.Name, ".") && n.Namespace != "" {
+			t.Name = n.Namespace + "." + n.Name
+		}
+		names[t.Name] = t
+		namespace, _ = splitName(t.Name)
 		if n.Type == "error" {
 			t.Kind = KindRecord
 		}
 	case "union":
 		for i := range n.Branches {
-			t.Branches = append(t.Branches, convert(&n.Branches[i], names))
+			t.Branches = append(t.Branches, convert(&n.Branches[i], namespace, names))
 		}
 	case "array":
-		t.Elem = convert(n.Items, names)
+		t.Elem = convert(n.Items, namespace, names)
 	case "map":
-		t.Elem = convert(n.Values, names)
+		t.Elem = convert(n.Values, namespace, names)
 	case "null", "boolean", "int", "long", "float", "double", "string", "bytes":
 	default:
-		return named(n.Type, n.Namespace, names)
+		if inside := names[namespace+"."+n.Type]; inside != nil {
+			return inside
+		}
+		return names[n.Type] // the library has checked that it is defined before
 	}
 	for i := range n.Fields {
 		f := &n.Fields[i]
-		t.Fields = append(t.Fields, Field{Name: f.Name, Type: convert(&f.Type, names), Default: f.Default, HasDefault: f.HasDefault, Aliases: f.Aliases, Doc: f.Doc})
+		ft := convert(&f.Type, namespace, names)
+		t.Fields = append(t.Fields, Field{Name: f.Name, Type: ft, Default: f.Default, HasDefault: f.HasDefault, Aliases: f.Aliases, Doc: f.Doc})
 	}
 	return t
-}
-
-// named finds what a name stands for.
-func named(name, namespace string, names map[string]*Type) *Type {
-	if t := names[name]; t != nil {
-		return t
-	}
-	if t := names[namespace+"."+name]; t != nil {
-		return t
-	}
-	for full, t := range names { // a name without its namespace, inside that namespace
-		if strings.HasSuffix(full, "."+name) {
-			return t
-		}
-	}
-	return &Type{Kind: Kind(name)}
 }
 
 // resolvable is the library's check of two schemas.

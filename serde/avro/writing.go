@@ -143,7 +143,7 @@ func covers(have, want *Type, path string, seen map[*Type]bool) error {
 		name := want.Fields[i].Name
 		at := have.field(name)
 		if at < 0 {
-			return &Incompatible{Path: path + "." + name, Writer: "nothing", Reader: string(want.Fields[i].Type.Kind),
+			return &Incompatible{Path: path + "." + name, Reader: string(want.Fields[i].Type.Kind),
 				Reason: "the registry's schema has a field that the Go type lacks"}
 		}
 		if err := covers(have.Fields[at].Type, want.Fields[i].Type, path+"."+name, seen); err != nil {
