@@ -54,7 +54,7 @@ func (a *aggregator[K, V, R]) receive(c *task.Context, k K, v V) {
 	}
 	e := a.rows.store.Entry(key)
 	old, had := e.Get()
-	if a.emit.eager && a.emit.needsOld && had && !a.plain {
+	if a.emit.wantsOld() && had && !a.plain {
 		old = a.rows.store.Copy(old) // fold may change it in place
 	}
 	if a.guarded {

@@ -118,6 +118,9 @@ func outs[K, V any](in *instance) recv[K, V] {
 func outsOf[K, V any](in *instance, n *topology.Node, _ int) recv[K, V] {
 	var rs []recv[K, V]
 	for _, e := range n.Children() {
+		if specOf(e.Node).outlet {
+			continue
+		}
 		rs = append(rs, in.receiver(e).(recv[K, V]))
 	}
 	switch len(rs) {

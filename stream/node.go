@@ -24,6 +24,7 @@ type operator struct {
 	make     func(in *instance) any
 	needsOld bool // it looks at the old values of changes
 	reserde  func(key, value any)
+	outlet   bool // it has what its parent says aside, not what its parent emits: late records
 	headers  bool // it looks at headers, or passes them to the outside
 	// what only some nodes are
 	source   *sourceSpec

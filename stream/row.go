@@ -57,6 +57,22 @@ func bindRows[K, V any](key serde.Serde[K], value serde.Serde[V]) func(*binding)
 // rowStoreSpec declares the store of a table to the engine.
 func rowStoreSpec(name string) storeSpec { return storeSpec{name: name, changelog: true} }
 
+// rowStores are the stores of a table whose rows are emitted as e says.
+func rowStores(name string, e emission) []storeSpec {
+	stores := []storeSpec{rowStoreSpec(name)}
+	if e.when == everyPeriod {
+		stores = append(stores, rowStoreSpec(pendingStore(name)))
+	}
+	return stores
+}
+
+func namesOf(stores []storeSpec) (names []string) {
+	for _, s := range stores {
+		names = append(names, s.name)
+	}
+	return names
+}
+
 // rows is a table's store in one task.
 type rows[K, V any] struct {
 	store *overlay.Store[row[V]]
@@ -70,13 +86,21 @@ func rowsOf[K, V any](in *instance, n *topology.Node) *rows[K, V] {
 		return r.(*rows[K, V])
 	}
 	s := in.results[n].(*rowSerdes[K, V])
-	r := &rows[K, V]{key: s.key, store: openStore(in, "table", n.Stores[0], s.key, rowSerde[V]{s.value}, serde.Plain[V](), cloneRow(s.value), needsOld(n))}
+	r := &rows[K, V]{key: s.key, store: openStore(in, "table", n.Stores[0], s.key, rowSerde[V]{s.value}, serde.Plain[V](), cloneRow(s.value),
+		needsOld(n) && atCheckpoints(specOf(n).opts.emit))}
 	in.stores[n] = r
 	return r
 }
 
+// atCheckpoints reports whether what an operator has changed is emitted at checkpoints: then its store keeps the values before.
+func atCheckpoints(e emission) bool { return e.when == byDefault || e.when == onCheckpoint }
+
 // cloneRow copies rows whose value has a Clone of its own; nil: they are copied through their encoded form.
 func cloneRow[V any](s serde.Serde[V]) func(row[V]) row[V] {
+	if l, ok := s.(interface{ cloner() func(V) V }); ok && l.cloner() != nil {
+		clone := l.cloner()
+		return func(r row[V]) row[V] { return row[V]{clone(r.v), r.t} }
+	}
 	if !serde.Clones[V]() {
 		return nil
 	}

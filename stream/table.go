@@ -51,7 +51,7 @@ func (t *Table[K, V]) restore(k serde.Serde[K], v serde.Serde[V]) {
 func stored[K, V any](b *Builder, kind topology.Kind, name string, o settings, key serde.Serde[K], value serde.Serde[V],
 	make func(in *instance, r *rows[K, V], e *emitter[K, V]) any, parents ...topology.Edge) *Table[K, V] {
 	o.name = name
-	op := &operator{bind: bindRows(key, value), stores: []storeSpec{rowStoreSpec(name)}}
+	op := &operator{bind: bindRows(key, value), stores: rowStores(name, o.emit)}
 	op.make = func(in *instance) any {
 		r := rowsOf[K, V](in, in.node)
 		return make(in, r, newEmitter(in, r, o.emit))
@@ -66,7 +66,7 @@ func stored[K, V any](b *Builder, kind topology.Kind, name string, o settings, k
 		op.bind = bindRows(key, value)
 	}
 	n := b.add(kind, o, op, parents...)
-	n.Stores, n.Table = []string{name}, true
+	n.Stores, n.Table = namesOf(op.stores), true
 	return &Table[K, V]{b: b, node: n, key: key, value: value, lookup: func(in *instance) lookup[K, V] { return rowsOf[K, V](in, n).get }}
 }
 

@@ -7,16 +7,6 @@ import (
 	"github.com/weirstream/weir/window"
 )
 
-// TopN keeps the n greatest values per key, greatest first.
-func (g *Grouped[K, V]) TopN[S SliceOf[V]](n int, compare func(a, b V) int, opts ...TableOption) *Table[K, S] {
-	return &Table[K, S]{b: g.from.b, node: notBuilt(g.from.b, "Grouped.TopN", g.from.node)}
-}
-
-// Window aggregates per key and span.
-func (g *Grouped[K, V]) Window(w window.Spec) *Windowed[K, V] {
-	return &Windowed[K, V]{g}
-}
-
 // Session aggregates per key and session.
 func (g *Grouped[K, V]) Session(w window.SessionSpec) *Sessions[K, V] {
 	return &Sessions[K, V]{g}
@@ -30,39 +20,6 @@ func (g *Grouped[K, V]) SessionBy(w window.SessionSpec, gap func(k K, v V) time.
 // Cogroup starts an aggregate fed by several streams.
 func (g *Grouped[K, V]) Cogroup[R any](add func(k K, v V, r R) R) *Cogrouped[K, R] {
 	return &Cogrouped[K, R]{b: g.from.b, node: g.from.node}
-}
-
-// SliceOf is satisfied by []V alone; it is always inferred.
-type SliceOf[V any] interface{ []V }
-
-// A Windowed is a grouped stream about to be aggregated per span. Results are emitted as the aggregate's option says:
-// by default OnClose, once and final. Its result's time is the last millisecond of the span; with the other policies it is the
-// greatest time of its inputs.
-type Windowed[K, V any] struct{ g *Grouped[K, V] }
-
-// Count counts records per key and span. Call it as .Count().
-func (w *Windowed[K, V]) Count[WK window.KeyOf[K]](opts ...WindowOption) *Table[WK, int64] {
-	return &Table[WK, int64]{b: w.g.from.b, node: notBuilt(w.g.from.b, "Windowed.Count", w.g.from.node)}
-}
-
-// Reduce is described at Grouped.
-func (w *Windowed[K, V]) Reduce[WK window.KeyOf[K]](f func(a, b V) V, opts ...WindowOption) *Table[WK, V] {
-	return &Table[WK, V]{b: w.g.from.b, node: notBuilt(w.g.from.b, "Windowed.Reduce", w.g.from.node)}
-}
-
-// Aggregate is described at Grouped.
-func (w *Windowed[K, V]) Aggregate[R any, WK window.KeyOf[K]](init func() R, add func(k K, v V, r R) R, opts ...WindowOption) *Table[WK, R] {
-	return &Table[WK, R]{b: w.g.from.b, node: notBuilt(w.g.from.b, "Windowed.Aggregate", w.g.from.node)}
-}
-
-// TopN is described at Grouped.
-func (w *Windowed[K, V]) TopN[S SliceOf[V], WK window.KeyOf[K]](n int, compare func(a, b V) int, opts ...WindowOption) *Table[WK, S] {
-	return &Table[WK, S]{b: w.g.from.b, node: notBuilt(w.g.from.b, "Windowed.TopN", w.g.from.node)}
-}
-
-// Late is the stream of records that were late for every span they belong to. Without it they are counted and dropped.
-func (w *Windowed[K, V]) Late() *Stream[K, V] {
-	return &Stream[K, V]{b: w.g.from.b, node: notBuilt(w.g.from.b, "Windowed.Late", w.g.from.node)}
 }
 
 // Sessions is a grouped stream about to be aggregated per session. Policies are as for Windowed; before it closes, a

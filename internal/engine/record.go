@@ -14,6 +14,7 @@ type taskRecord struct {
 	n       uint64
 	inputs  []inputRecord
 	handles []handleRecord // of sinks outside the commit log, prepared and to be committed
+	nodes   []task.NodeMark
 }
 
 type inputRecord struct {
@@ -27,12 +28,12 @@ type handleRecord struct {
 	handle connector.Handle
 }
 
-// recordVersion is the first byte of an encoded task record. A version reads its own and the one before.
-const recordVersion = 1
+// recordVersion is the first byte of an encoded task record. A version reads its own and the one before; 2 has watermarks of nodes.
+const recordVersion = 2
 
 // recordOf is the record of a task's part.
 func recordOf(p *prepared) *taskRecord {
-	rec := &taskRecord{n: p.cut.N}
+	rec := &taskRecord{n: p.cut.N, nodes: p.cut.Nodes}
 	for i, in := range p.r.t.Inputs {
 		rec.inputs = append(rec.inputs, inputRecord{in.State().Name, p.cut.Positions[i], p.cut.Marks[i]})
 	}
@@ -107,6 +108,10 @@ func (r *taskRecord) append(b []byte) []byte {
 		b = appendString(b, h.sink)
 		b = appendString(b, string(h.handle))
 	}
+	b = binary.AppendUvarint(b, uint64(len(r.nodes)))
+	for _, m := range r.nodes {
+		b = binary.AppendVarint(appendString(b, m.Name), m.W)
+	}
 	return b
 }
 
@@ -116,7 +121,7 @@ func appendString(b []byte, s string) []byte {
 
 // decodeRecord is the inverse of append.
 func decodeRecord(b []byte) (*taskRecord, error) {
-	if len(b) == 0 || b[0] != recordVersion {
+	if len(b) == 0 || b[0] < recordVersion-1 || b[0] > recordVersion {
 		return nil, fmt.Errorf("task record: version %v is not %d: it was written by another version of weir", b[:min(1, len(b))], recordVersion)
 	}
 	d := decoder{b: b[1:]}
@@ -128,6 +133,11 @@ func decodeRecord(b []byte) (*taskRecord, error) {
 	}
 	for range d.count() {
 		r.handles = append(r.handles, handleRecord{d.string(), connector.Handle(d.string())})
+	}
+	if b[0] >= 2 {
+		for range d.count() {
+			r.nodes = append(r.nodes, task.NodeMark{Name: d.string(), W: d.varint()})
+		}
 	}
 	if d.bad || len(d.b) > 0 {
 		return nil, errors.New("task record: it is damaged")

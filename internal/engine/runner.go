@@ -147,7 +147,8 @@ func (r *runner) room() bool {
 			full = full || o.Pending() > exchangeBytes
 		}
 	}
-	return !full && !r.paused && !r.halted && !r.s.commits.full()
+	// What lies before a barrier is processed: only a checkpoint gives memory back.
+	return !full && (!r.paused || r.barrier != 0) && !r.halted && !r.s.commits.full()
 }
 
 // exchangeBytes is how much may wait at one receiver of a local exchange before its senders stop.

@@ -265,6 +265,12 @@ func (s *session) makeTask(r *runner, partition int, rec *taskRecord) error {
 		}
 		restart(f)
 	}
+	if rec != nil {
+		for _, x := range r.sub.In {
+			t.Inputs[x.Input].State().Restore(rec.mark(x.Name))
+		}
+		t.RestoreNodes(rec.nodes)
+	}
 	return nil
 }
 

@@ -1,6 +1,9 @@
 package span
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // A Kind is how a Spec assigns spans.
 type Kind uint8
@@ -127,4 +130,30 @@ func (a *Assigner) Open(t, watermark int64) Run {
 		a.last = r.First
 	}
 	return a.spec.open(r, watermark)
+}
+
+// Ending is the span that ends at end, one that the spec has given.
+func (s *Spec) Ending(end int64) Span {
+	switch s.Kind {
+	case Daily:
+		return Span{s.day(end - 1).Start, end}
+	case Unlimited:
+		return Span{s.Origin, end}
+	case Sliding:
+		return Span{end - s.Size - 1, end}
+	}
+	return Span{end - s.Size, end}
+}
+
+// Shape names the spans that the spec makes: two specs of one shape differ at most in their grace.
+func (s *Spec) Shape() string {
+	switch s.Kind {
+	case Daily:
+		return fmt.Sprintf("daily(%s,%d)", s.Zone, s.Offset)
+	case Unlimited:
+		return fmt.Sprintf("unlimited(%d)", s.Origin)
+	case Sliding:
+		return fmt.Sprintf("sliding(%d)", s.Size)
+	}
+	return fmt.Sprintf("aligned(%d,%d,%d)", s.Size, s.Advance, s.Offset)
 }

@@ -33,7 +33,14 @@ type Cut struct {
 	N         uint64
 	Positions []connector.Position // one per input, in the order of Task.Inputs
 	Marks     []Mark               // likewise
+	Nodes     []NodeMark           // the operators that have to do with time
 	Deltas    []*overlay.Delta     // one per store, in the order of Task.Stores
+}
+
+// A NodeMark is the input watermark of an operator: a floor for it after a restart, which the inputs' marks alone do not give.
+type NodeMark struct {
+	Name string
+	W    int64
 }
 
 // Begin stops the inputs from outside until barrier n has passed: those of other tasks may still have to be drained up to it.
@@ -58,13 +65,8 @@ func (t *Task) Aligned(n uint64) bool {
 // Barrier passes barrier n: what operators hold back is emitted, local exchanges carry the barrier on, and what changed is frozen.
 func (t *Task) Barrier(n uint64) (cut *Cut, err error) {
 	err = t.guard(func() {
-		t.walk()
-		for _, node := range t.Nodes {
-			if node.Hooks.Barrier != nil {
-				node.Hooks.Barrier()
-			}
-		}
-		cut = &Cut{N: n}
+		t.flush()
+		cut = &Cut{N: n, Nodes: t.marks()}
 		for _, in := range t.Inputs {
 			cut.Positions = append(cut.Positions, in.Position())
 			cut.Marks = append(cut.Marks, in.State().Mark)
@@ -85,6 +87,41 @@ func (t *Task) Barrier(n uint64) (cut *Cut, err error) {
 		}
 	})
 	return cut, err
+}
+
+// flush brings every node up to its input watermark and lets it emit what it holds back, upstream first. What is behind a node sees
+// its output watermark move by that: held-back updates at the end of an input close windows within the same checkpoint.
+func (t *Task) flush() {
+	t.walk()
+	t.walking = true
+	for _, node := range t.Nodes {
+		node.step()
+		if node.Hooks.Barrier != nil {
+			node.Hooks.Barrier()
+			node.step()
+		}
+	}
+	t.walk() // for when something is due next
+}
+
+// marks are the nodes' watermarks for the checkpoint. Of an input that has ended it keeps the latest time seen: a bounded source may
+// have more when the app runs again, and that is not late.
+func (t *Task) marks() (marks []NodeMark) {
+	for _, n := range t.Nodes {
+		w := n.in
+		if w == MaxTime {
+			w = MinTime
+			for _, m := range n.from {
+				if m.High != MaxTime {
+					w = max(w, m.High)
+				}
+			}
+		}
+		if w != MinTime {
+			marks = append(marks, NodeMark{n.Name, w})
+		}
+	}
+	return marks
 }
 
 // Applied says that checkpoint n is committed and its deltas are in the database.

@@ -85,7 +85,7 @@ func (t *Task) Observe(s *InputState, time int64) {
 	}
 	if w > s.W {
 		s.W = w
-		if w >= t.due && t.anyDue() {
+		if w >= t.due {
 			t.walk()
 		}
 	}
@@ -93,19 +93,9 @@ func (t *Task) Observe(s *InputState, time int64) {
 
 // Advance is called by an input whose mark has moved between two records: what is due by it comes before the next one.
 func (t *Task) Advance() {
-	if t.anyDue() {
+	if t.due != MaxTime {
 		t.walk()
 	}
-}
-
-// anyDue reports whether a node's input watermark has reached what it waits for; one input alone may be far ahead of the others.
-func (t *Task) anyDue() bool {
-	for _, n := range t.Nodes {
-		if n.next != MaxTime && n.In() >= n.next {
-			return true
-		}
-	}
-	return false
 }
 
 // took notes that a batch has come: an input that was idle is active before its first record is processed.

@@ -21,6 +21,7 @@ type Task struct {
 	due      int64 // the watermark at which some node has something to do
 	clockDue int64
 	now      int64 // the wall clock as of the last call of Clock
+	walking  bool  // hooks run, in the order of nodes
 	err      error
 }
 
@@ -38,7 +39,8 @@ func (t *Task) AddNode(name string, parents []*Node) *Node {
 
 // AddInput makes n the node of an input.
 func (t *Task) AddInput(n *Node, in Input) {
-	n.from = []*Mark{&in.State().Mark}
+	n.from, n.up = []*Mark{&in.State().Mark}, []*Node{nil}
+	n.table = in.State().Table
 	t.Inputs = append(t.Inputs, in)
 }
 
@@ -46,19 +48,52 @@ func (t *Task) AddInput(n *Node, in Input) {
 func (t *Task) Seal() {
 	var walked []*Node
 	for _, n := range t.Nodes {
-		for _, p := range n.parents {
-			if p.walks() {
-				n.from = append(n.from, &p.out)
-			} else {
-				n.from = append(n.from, p.from...)
-			}
-		}
-		n.from = slices.Compact(n.from)
+		n.follow()
 		if n.walks() {
 			walked = append(walked, n)
 		}
 	}
 	t.Nodes = walked
+}
+
+// follow finds the marks that the node's watermark is made of. Tables that are not versioned have no part in it beside streams.
+func (n *Node) follow() {
+	if len(n.parents) == 0 {
+		return // an input: AddInput has said what it follows
+	}
+	n.table = true
+	for _, p := range n.parents {
+		n.table = n.table && p.table
+	}
+	for _, p := range n.parents {
+		switch {
+		case p.table && !n.table:
+		case p.walks():
+			n.follows(&p.out, p)
+		default:
+			for i, m := range p.from {
+				n.follows(m, p.up[i])
+			}
+		}
+	}
+}
+
+// follows adds a mark once: a diamond leads to the same one by two ways.
+func (n *Node) follows(m *Mark, up *Node) {
+	if !slices.Contains(n.from, m) {
+		n.from, n.up = append(n.from, m), append(n.up, up)
+	}
+}
+
+// RestoreNodes gives nodes the watermarks of the last checkpoint. A node that is not there any more is nobody's.
+func (t *Task) RestoreNodes(marks []NodeMark) {
+	for _, m := range marks {
+		for _, n := range t.Nodes {
+			if n.Name == m.Name {
+				n.Restore(m.W)
+			}
+		}
+	}
 }
 
 // An Out is the sending end of a local exchange.
@@ -259,16 +294,18 @@ func (t *Task) Clock(now int64) error {
 
 // walk brings every node up to its input watermark, upstream first, and finds when the next one is due.
 func (t *Task) walk() {
+	t.walking = true
 	w := int64(MinTime)
 	for _, n := range t.Nodes {
 		n.step()
 		w = max(w, n.in)
 	}
+	t.walking = false
 	t.due = MaxTime
 	for _, n := range t.Nodes {
-		// What is due already and was not run waits for a node upstream of it, which is due itself.
-		if n.next > w {
-			t.due = min(t.due, n.next)
+		// What is due already and was not run waits for a node upstream of it, which is due itself, or holds back until a checkpoint.
+		if d := n.dueAt(); d > w {
+			t.due = min(t.due, d)
 		}
 	}
 }

@@ -1,0 +1,144 @@
+package stream
+
+import (
+	"github.com/weirstream/weir/internal/span"
+	"github.com/weirstream/weir/internal/task"
+	"github.com/weirstream/weir/internal/topology"
+	"github.com/weirstream/weir/serde"
+	"github.com/weirstream/weir/window"
+)
+
+// Window aggregates per key and span.
+func (g *Grouped[K, V]) Window(w window.Spec) *Windowed[K, V] {
+	g.from.b.validate(w.Validate())
+	return &Windowed[K, V]{g: g, spec: w, late: &lateEnd{}}
+}
+
+// A Windowed is a grouped stream about to be aggregated per span. Results are emitted as the aggregate's option says:
+// by default OnClose, once and final. Its result's time is the last millisecond of the span; with the other policies it is the
+// greatest time of its inputs.
+type Windowed[K, V any] struct {
+	g    *Grouped[K, V]
+	spec window.Spec
+	late *lateEnd
+}
+
+// Late is the stream of records that were late for every span they belong to. Without it they are counted and dropped.
+func (w *Windowed[K, V]) Late() *Stream[K, V] {
+	s := w.g.from
+	n := w.late.add(s.b, caller(), "Windowed", passLate[K, V]())
+	return &Stream[K, V]{b: s.b, node: n, key: s.key, value: s.value}
+}
+
+// validate notes what is wrong with a window, with the line of the user's call.
+func (b *Builder) validate(err error) {
+	if err != nil {
+		b.problem(caller(), err)
+	}
+}
+
+// windowed makes the table of a fold per span. had says whether there is an aggregate already.
+func windowed[K, V, R any, WK window.KeyOf[K]](w *Windowed[K, V], kind topology.Kind, value serde.Serde[R], o settings, fold func(k K, v V, r R, had bool) R) *Table[WK, R] {
+	name := w.g.name(o, string(kind))
+	s := w.g.partitioned(name)
+	t := windowTable[K, R, WK](s.b, kind, name, o, s.key, value, w.spec, func(in *instance, sp *spans[K, R, WK]) any {
+		a := &windower[K, V, R, WK]{spans: sp, fold: fold, late: late[K, V](in)}
+		return a.receive
+	}, at(s.node))
+	w.late.from(s.b, t.node)
+	return t
+}
+
+// windowTable makes a table whose rows are keyed by key and span. make returns the node's receivers.
+func windowTable[K, R any, WK window.KeyOf[K]](b *Builder, kind topology.Kind, name string, o settings, key serde.Serde[K], value serde.Serde[R],
+	w window.Spec, make func(in *instance, sp *spans[K, R, WK]) any, parents ...topology.Edge) *Table[WK, R] {
+	o.name = name
+	o.emit.orOnClose()
+	spec := new(span.Spec)
+	if w.Validate() == nil {
+		*spec = w.Engine()
+	}
+	op := &operator{bind: bindWindows[K, R, WK](key, value, spec), stores: rowStores(name, o.emit)}
+	op.make = func(in *instance) any { return make(in, newSpans[K, R, WK](in, spec, o)) }
+	op.reserde = func(_, v any) {
+		if v, ok := v.(serde.Serde[R]); ok && v != nil {
+			op.bind = bindWindows[K, R, WK](key, v, spec)
+		}
+	}
+	n := b.add(kind, o, op, parents...)
+	n.Stores, n.Table, n.Detail = namesOf(op.stores), true, w.String()
+	return &Table[WK, R]{b: b, node: n, key: windowedSerde[K, WK](key), value: value,
+		lookup: func(in *instance) lookup[WK, R] { return rowsOf[WK, R](in, n).get }}
+}
+
+// orOnClose makes windows' own default of the default.
+func (e *emission) orOnClose() {
+	if e.when == byDefault {
+		e.when = onClose
+	}
+}
+
+// A windower folds records into the rows of their spans.
+type windower[K, V, R any, WK window.KeyOf[K]] struct {
+	*spans[K, R, WK]
+	fold func(k K, v V, r R, had bool) R
+	late lateness[K, V]
+	undo []undo[R]
+}
+
+func (a *windower[K, V, R, WK]) receive(c *task.Context, k K, v V) {
+	if c.NoKey {
+		a.noKey(1)
+		return
+	}
+	run := a.assign.Open(c.Time, a.node.In())
+	if run.N == 0 {
+		a.late.take(c, k, v)
+		return
+	}
+	c.Fault = a.node
+	if err := a.encode(k); err != nil {
+		a.reject(c, err, nil)
+		return
+	}
+	if a.guarded {
+		a.guard(c, k, v, run)
+		return
+	}
+	for i := range run.N {
+		w := run.At(i)
+		e, old, had := a.entry(w)
+		a.set(c, k, w, e, a.fold(k, v, e.Value.v, had), old, had)
+		c.Fault = a.node
+	}
+}
+
+// guard folds where a failure must leave every span's accumulator as it was.
+func (a *windower[K, V, R, WK]) guard(c *task.Context, k K, v V, run span.Run) {
+	a.undo = a.undo[:0]
+	for i := range run.N {
+		e, old, had := a.entry(run.At(i))
+		u := undo[R]{before: a.rows.store.Save(e), old: old, had: had}
+		a.undo = append(a.undo, u)
+		var r R
+		if !try(c, a.node, a.reject, func() { r = a.fold(k, v, e.Value.v, had) }) {
+			for j := len(a.undo) - 1; j >= 0; j-- {
+				a.rows.store.Undo(a.undo[j].before)
+			}
+			return
+		}
+		t := c.Time
+		if had {
+			t = max(t, old.t)
+		}
+		a.rows.store.Set(e, row[R]{r, t})
+	}
+	for i := range run.N {
+		w, u := run.At(i), a.undo[i]
+		e := a.rows.store.Entry(a.at(w))
+		if !u.had {
+			a.opened(w)
+		}
+		a.changed(c, k, w, e, u.old, u.had)
+	}
+}
