@@ -16,6 +16,7 @@ func BenchmarkWriteAndRead(b *testing.B) {
 		b.Fatal(err)
 	}
 	l := connect(b, c)
+	who := soleMember(b, l).Identity()
 	tx, err := l.Transactions(b.Context(), wire.TxConfig{IDs: [2]string{"x-0", "x-1"}, Timeout: time.Minute})
 	if err != nil {
 		b.Fatal(err)
@@ -43,7 +44,7 @@ func BenchmarkWriteAndRead(b *testing.B) {
 		if _, err := tx.Flush(b.Context(), n); err != nil {
 			b.Fatal(err)
 		}
-		if err := tx.Commit(b.Context(), n, wire.Identity{}, nil); err != nil {
+		if err := tx.Commit(b.Context(), n, who, somewhere); err != nil {
 			b.Fatal(err)
 		}
 		n++
@@ -68,6 +69,7 @@ func BenchmarkSmallRun(b *testing.B) {
 	for b.Loop() {
 		c := &memory.Cluster{Start: epoch, AutoCreate: 4}
 		l := connect(b, c)
+		who := soleMember(b, l).Identity()
 		tx, err := l.Transactions(b.Context(), wire.TxConfig{IDs: [2]string{"x-0", "x-1"}, Timeout: time.Minute})
 		if err != nil {
 			b.Fatal(err)
@@ -79,7 +81,7 @@ func BenchmarkSmallRun(b *testing.B) {
 				o.Append(i, epoch.UnixMilli(), []byte("key"), []byte("value"), nil)
 			}
 			a.Cut(n)
-			if err := tx.Commit(b.Context(), n, wire.Identity{Group: "g", Generation: -1}, nil); err != nil {
+			if err := tx.Commit(b.Context(), n, who, somewhere); err != nil {
 				b.Fatal(err)
 			}
 		}

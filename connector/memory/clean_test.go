@@ -88,10 +88,14 @@ func TestRetentionBySize(t *testing.T) {
 	expect(t, c, "2:k=1 4:k=2 end 6")
 }
 
+// somewhere is a position for commits that need one.
+var somewhere = []wire.Position{{TopicPartition: wire.TopicPartition{Topic: "t"}}}
+
 // writeTx writes one value to t in a transaction.
 func writeTx(t *testing.T, c *memory.Cluster, value string) {
 	t.Helper()
-	tx, err := connect(t, c).Transactions(t.Context(), wire.TxConfig{IDs: [2]string{"x-0", "x-1"}, Timeout: time.Minute})
+	l := connect(t, c)
+	tx, err := l.Transactions(t.Context(), wire.TxConfig{IDs: [2]string{"x-0", "x-1"}, Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +112,7 @@ func writeTx(t *testing.T, c *memory.Cluster, value string) {
 	if _, err := tx.Flush(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
-	if err := tx.Commit(t.Context(), 1, wire.Identity{}, nil); err != nil {
+	if err := tx.Commit(t.Context(), 1, soleMember(t, l).Identity(), somewhere); err != nil {
 		t.Fatal(err)
 	}
 }

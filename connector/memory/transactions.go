@@ -16,6 +16,7 @@ type transactions struct {
 	*writer
 	timeout time.Duration
 	slots   [2]slot // guarded by writer.sending
+	last    uint64  // the last checkpoint that was committed; as slots
 }
 
 // A slot is one transactional id.
@@ -143,7 +144,11 @@ func (t *transactions) Wrote(n uint64) bool {
 func (t *transactions) Commit(ctx context.Context, n uint64, who wire.Identity, at []wire.Position) error {
 	err := t.commit(ctx, n, who, at)
 	if err != nil {
-		return fmt.Errorf("commit checkpoint %d: %w", n, err)
+		err = fmt.Errorf("commit checkpoint %d: %w", n, err)
+		if !errors.Is(err, wire.ErrGeneration) {
+			t.fail(err) // whatever happened: this writer will not end it any more
+		}
+		return err
 	}
 	t.retry() // the id is free: what waited for it can go
 	return nil
@@ -153,22 +158,37 @@ func (t *transactions) commit(ctx context.Context, n uint64, who wire.Identity, 
 	if err := t.Err(); err != nil {
 		return err
 	}
-	if !t.Wrote(n) {
-		if len(at) == 0 {
-			return nil
-		}
-		return t.cn.CommitPlain(ctx, who, at)
-	}
+	wrote := t.Wrote(n)
 	t.sending.Lock()
 	defer t.sending.Unlock()
 	s := &t.slots[n%2]
-	if !s.busy || s.n != n {
+	switch {
+	case n <= t.last:
+		return fmt.Errorf("%d was the last one: checkpoints are committed in order", t.last)
+	case wrote && (!s.busy || s.n != n):
 		return errors.New("its records are not sent: Flush must have returned")
+	case wrote && len(at) == 0:
+		return errors.New("records need a position, unmoved if need be: the group must be asked whether this process is a member")
+	case len(at) > 0 && (who.Member == "" || who.Generation < 0):
+		return errors.New("positions need a member of the group")
 	}
-	if who.Group != "" {
-		if err := t.move(ctx, s, who, at); err != nil {
-			return err
-		}
+	if err := t.decide(ctx, s, wrote, who, at); err != nil {
+		return err
+	}
+	t.last = n
+	return nil
+}
+
+// decide makes the checkpoint a fact. Positions alone need no transaction.
+func (t *transactions) decide(ctx context.Context, s *slot, wrote bool, who wire.Identity, at []wire.Position) error {
+	switch {
+	case !wrote && len(at) == 0:
+		return nil
+	case !wrote:
+		return t.cn.CommitPlain(ctx, who, at)
+	}
+	if err := t.move(ctx, s, who, at); err != nil {
+		return err
 	}
 	if err := t.end(s); err != nil {
 		return err
@@ -178,8 +198,7 @@ func (t *transactions) commit(ctx context.Context, n uint64, who wire.Identity, 
 	return nil
 }
 
-// move sends the positions. Without any it still asks the group whether who is a member of the current generation: a process that
-// is not must not commit.
+// move sends the positions, and with them the question whether who is of the group's current generation.
 func (t *transactions) move(ctx context.Context, s *slot, who wire.Identity, at []wire.Position) error {
 	id, pid, epoch := s.id, s.pid, s.epoch
 	return t.cn.call(ctx, faults.Request{Kind: faults.TxnOffsets, ID: id}, func(b *broker) error {

@@ -21,6 +21,7 @@ type rig struct {
 	tx   wire.Transactions
 	app  wire.Appender
 	out  wire.Out
+	seat wire.Membership
 	next uint64
 }
 
@@ -43,6 +44,7 @@ func start(t *testing.T, c *memory.Cluster) *rig {
 	if r.tx, err = r.log.Transactions(t.Context(), wire.TxConfig{IDs: [2]string{"app-0", "app-1"}, Timeout: time.Minute}); err != nil {
 		t.Fatal(err)
 	}
+	r.seat = soleMember(t, r.log)
 	if r.app, err = r.tx.Appender("task", 1); err != nil {
 		t.Fatal(err)
 	}
@@ -50,6 +52,16 @@ func start(t *testing.T, c *memory.Cluster) *rig {
 		t.Fatal(err)
 	}
 	return r
+}
+
+// soleMember takes the seat of instance i in group g, from whoever had it.
+func soleMember(t testing.TB, l wire.Log) wire.Membership {
+	t.Helper()
+	m, err := l.Join(t.Context(), wire.GroupConfig{Group: "g", Instance: "i", Plan: func([]wire.Member) map[string]wire.Assignment { return nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
 }
 
 // write appends a value and cuts the next checkpoint behind it.
@@ -65,7 +77,7 @@ func (r *rig) commit(n uint64) error {
 	if _, err := r.tx.Flush(r.Context(), n); err != nil {
 		return err
 	}
-	return r.tx.Commit(r.Context(), n, wire.Identity{Group: "g", Generation: -1}, []wire.Position{position(int64(n))})
+	return r.tx.Commit(r.Context(), n, r.seat.Identity(), []wire.Position{position(int64(n))})
 }
 
 func position(n int64) wire.Position {

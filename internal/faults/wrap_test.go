@@ -64,6 +64,16 @@ func wrapped(t *testing.T, script string) (*faults.Log, wire.Transactions, *memo
 	return l, tx, c
 }
 
+// member is a seat in group g.
+func member(t *testing.T, c *memory.Cluster) wire.Identity {
+	t.Helper()
+	m, err := connect(t, c).Join(t.Context(), wire.GroupConfig{Group: "g", Instance: "i", Plan: func([]wire.Member) map[string]wire.Assignment { return nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m.Identity()
+}
+
 func TestWrapLosesCommits(t *testing.T) {
 	for script, want := range map[string]struct {
 		err     error
@@ -79,7 +89,7 @@ func TestWrapLosesCommits(t *testing.T) {
 	} {
 		t.Run(script, func(t *testing.T) {
 			l, tx, c := wrapped(t, script)
-			err := tx.Commit(t.Context(), 1, wire.Identity{Group: "g", Generation: -1}, nil)
+			err := tx.Commit(t.Context(), 1, member(t, c), []wire.Position{{TopicPartition: input}})
 			if !errors.Is(err, want.err) {
 				t.Errorf("commit: %v, want %v", err, want.err)
 			}

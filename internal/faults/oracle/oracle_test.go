@@ -120,7 +120,11 @@ func TestReadsWhatIsCommitted(t *testing.T) {
 	says(t, oracle.NothingOpen(t.Context(), l, "x-"), "x-1 is open")
 	says(t, oracle.NothingOpen(t.Context(), l, "y-"), "")
 	at := wire.TopicPartition{Topic: "t", Partition: 1}
-	who := wire.Identity{Group: "g", Generation: -1}
+	m, err := l.Join(t.Context(), wire.GroupConfig{Group: "g", Plan: func([]wire.Member) map[string]wire.Assignment { return nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	who := m.Identity()
 	if err := tx.Commit(t.Context(), 1, who, []wire.Position{{TopicPartition: at, Committed: wire.Committed{Offset: 2}}}); err != nil {
 		t.Fatal(err)
 	}

@@ -25,6 +25,8 @@ type Cluster struct {
 	Run string
 	// Lenient says that the cluster accepts what others refuse: settings, timestamps, long metadata. The embedded Kafka does.
 	Lenient bool
+	// NoGroups leaves out what needs memberships, while they are being built.
+	NoGroups bool
 }
 
 // strict skips a test of refusals on a lenient cluster.
@@ -47,7 +49,12 @@ func Run(t *testing.T, c Cluster) {
 		{"Write", testWrite},
 		{"Read", testRead},
 		{"Offsets", testOffsets},
+		{"Group", testGroup},
+		{"Transactions", testTransactions},
 	} {
+		if c.NoGroups && (part.name == "Group" || part.name == "Transactions") {
+			continue
+		}
 		t.Run(part.name, func(t *testing.T) { part.run(t, c) })
 	}
 }
