@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // FormatVersion is the version of the layout of stores that this package writes. It reads every version from 1 on.
@@ -14,6 +15,10 @@ type Format struct {
 	Version    byte   // of the layout, FormatVersion when new
 	Kind       string // "keyvalue", "window", "session", "versioned", "timers" …
 	Key, Value string // Format() of the serdes
+
+	// Earlier has the other formats that values may still be in, oldest first: a value changes its format when it is
+	// written next, which may be never.
+	Earlier []string
 }
 
 // A formatter is any serde.
@@ -24,13 +29,14 @@ type evolver interface{ Accepts(stored string) error }
 
 // NewFormat describes a store of kind with these serdes.
 func NewFormat(kind string, key, value formatter) Format {
-	return Format{FormatVersion, kind, key.Format(), value.Format()}
+	return Format{Version: FormatVersion, Kind: kind, Key: key.Format(), Value: value.Format()}
 }
 
-// AppendBinary appends the format's own encoding: the version, then three strings with their lengths before them.
+// AppendBinary appends the format's own encoding: the version, then three strings and the earlier formats, with their
+// lengths before them.
 func (f Format) AppendBinary(dst []byte) ([]byte, error) {
 	dst = append(dst, f.Version)
-	for _, s := range []string{f.Kind, f.Key, f.Value} {
+	for _, s := range append([]string{f.Kind, f.Key, f.Value}, f.Earlier...) {
 		dst = append(binary.AppendUvarint(dst, uint64(len(s))), s...)
 	}
 	return dst, nil
@@ -45,15 +51,26 @@ func ParseFormat(b []byte) (Format, error) {
 	}
 	f := Format{Version: b[0]}
 	b = b[1:]
-	for _, s := range []*string{&f.Kind, &f.Key, &f.Value} {
+	var parts []string
+	for len(b) > 0 {
 		n, w := binary.Uvarint(b)
 		if w <= 0 || n > uint64(len(b)-w) {
 			return Format{}, errBadFormat
 		}
-		*s, b = string(b[w:w+int(n)]), b[w+int(n):]
+		parts, b = append(parts, string(b[w:w+int(n)])), b[w+int(n):]
 	}
-	return f, nil // a later version may have more behind; its version number says so
+	if len(parts) < 3 {
+		return Format{}, errBadFormat
+	}
+	f.Kind, f.Key, f.Value = parts[0], parts[1], parts[2]
+	if len(parts) > 3 {
+		f.Earlier = parts[3:]
+	}
+	return f, nil
 }
+
+// values returns the formats that values may be in, oldest first.
+func (f Format) values() []string { return append(slices.Clone(f.Earlier), f.Value) }
 
 // Check reports, as an ErrFormat, why a store with format stored cannot be opened as kind with these serdes.
 func (stored Format) Check(store, kind string, key, value formatter) error {
@@ -65,7 +82,11 @@ func (stored Format) Check(store, kind string, key, value formatter) error {
 		return fmt.Errorf("%w: store %q is a %s store on disk and a %s store in the topology; give one of them another name",
 			ErrFormat, store, stored.Kind, kind)
 	}
-	return errors.Join(check(store, "keys", stored.Key, key), check(store, "values", stored.Value, value))
+	errs := []error{check(store, "keys", stored.Key, key)}
+	for _, format := range stored.values() {
+		errs = append(errs, check(store, "values", format, value))
+	}
+	return errors.Join(errs...)
 }
 
 func check(store, part, stored string, now formatter) error {
@@ -83,22 +104,27 @@ func check(store, part, stored string, now formatter) error {
 	return nil
 }
 
-// CheckStore reads the format kept at key and checks it. It reports whether the caller must write the record at key
-// with the batch at hand: the store is new, or was written by an older serde that this one reads.
-func CheckStore(db DB, key []byte, store, kind string, k, v formatter) (write bool, err error) {
+// CheckStore reads the format kept at key and checks it. It returns the record to keep there from now on: nil when the one
+// that is there will do.
+func CheckStore(db DB, key []byte, store, kind string, k, v formatter) (record []byte, err error) {
 	var stored Format
 	found, err := db.Get(key, func(b []byte) (err error) {
 		stored, err = ParseFormat(b)
 		return err
 	})
+	now := NewFormat(kind, k, v)
 	switch {
 	case err != nil:
-		return false, fmt.Errorf("store %q: %w", store, err)
+		return nil, fmt.Errorf("store %q: %w", store, err)
 	case !found:
-		return true, nil
+		return now.AppendBinary(nil)
 	}
 	if err := stored.Check(store, kind, k, v); err != nil {
-		return false, err
+		return nil, err
 	}
-	return stored != NewFormat(kind, k, v), nil
+	if stored.Version == now.Version && stored.Key == now.Key && stored.Value == now.Value {
+		return nil, nil
+	}
+	now.Earlier = slices.DeleteFunc(stored.values(), func(format string) bool { return format == now.Value })
+	return now.AppendBinary(nil)
 }

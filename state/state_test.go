@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -78,9 +79,9 @@ func TestCheckStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	key := []byte("format")
-	write, err := CheckStore(db, key, "sums", "keyvalue", fake("string"), fake("json"))
-	if !write || err != nil {
-		t.Fatalf("a new store: %v, %v", write, err)
+	record, err := CheckStore(db, key, "sums", "keyvalue", fake("string"), fake("json"))
+	if record == nil || err != nil {
+		t.Fatalf("a new store: %q, %v", record, err)
 	}
 	put := func(f Format) {
 		t.Helper()
@@ -109,24 +110,67 @@ func TestCheckStore(t *testing.T) {
 		{"refuses", "keyvalue", fake("string"), evolving{"avro:2", "avro:1"}, false, "field b is gone"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			write, err := CheckStore(db, key, "sums", c.kind, c.k, c.v)
-			if write != c.write {
-				t.Errorf("write = %v", write)
+			record, err := CheckStore(db, key, "sums", c.kind, c.k, c.v)
+			if c.write != (record != nil) {
+				t.Errorf("record to write is %q", record)
 			}
 			if c.err == "" != (err == nil) || err != nil && (!errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), c.err)) {
 				t.Errorf("error %v, want %q", err, c.err)
 			}
 		})
 	}
-	put(Format{FormatVersion + 1, "keyvalue", "string", "json"})
+	put(Format{Version: FormatVersion + 1, Kind: "keyvalue", Key: "string", Value: "json"})
 	if _, err := CheckStore(db, key, "sums", "keyvalue", fake("string"), fake("json")); !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), "version 2") {
 		t.Errorf("a later version: %v", err)
 	}
 }
 
+// learning accepts every format that it is told, and remembers them.
+type learning struct {
+	fake
+	told *[]string
+}
+
+func (l learning) Accepts(stored string) error { *l.told = append(*l.told, stored); return nil }
+
+// A value that is not written again keeps its format through all versions of a program, so each is told of all before it.
+func TestCheckStoreRemembersFormats(t *testing.T) {
+	db, err := InMemory().Open(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := []byte("format")
+	for _, c := range []struct {
+		now    string
+		told   []string
+		writes bool
+	}{
+		{"v1", nil, true},
+		{"v1", nil, false},
+		{"v2", []string{"v1"}, true},
+		{"v2", []string{"v1"}, false},
+		{"v3", []string{"v1", "v2"}, true},
+		{"v1", []string{"v2", "v3"}, true}, // back again
+		{"v4", []string{"v2", "v3", "v1"}, true},
+	} {
+		var told []string
+		record, err := CheckStore(db, key, "sums", "keyvalue", fake("string"), learning{fake(c.now), &told})
+		if err != nil || c.writes != (record != nil) || !slices.Equal(told, c.told) {
+			t.Errorf("%s was told of %q, want %q; record %q, %v", c.now, told, c.told, record, err)
+		}
+		if record != nil {
+			var b Batch
+			b.Put(key, record)
+			if err := db.Apply(&b, true); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
 // TestFormatBytes: what is on disk never changes for a version.
 func TestFormatBytes(t *testing.T) {
-	b, err := Format{1, "window", "string", "avro:5ad1e0"}.AppendBinary(nil)
+	b, err := Format{Version: 1, Kind: "window", Key: "string", Value: "avro:5ad1e0"}.AppendBinary(nil)
 	if want := "\x01\x06window\x06string\x0bavro:5ad1e0"; string(b) != want || err != nil {
 		t.Errorf("%q, %v", b, err)
 	}
@@ -145,7 +189,7 @@ func FuzzParseFormat(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if again, err := ParseFormat(enc); err != nil || again != got {
+		if again, err := ParseFormat(enc); err != nil || !reflect.DeepEqual(again, got) {
 			t.Errorf("%+v, %v; first %+v", again, err, got)
 		}
 	})

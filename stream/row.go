@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/weirstream/weir/internal/overlay"
 	"github.com/weirstream/weir/internal/task"
@@ -34,7 +35,19 @@ func (s rowSerde[V]) Decode(b []byte) (r row[V], err error) {
 	return r, err
 }
 
-func (s rowSerde[V]) Format() string { return "row/1:" + s.value.Format() }
+// rowFormat is before the value's format in that of a row.
+const rowFormat = "row/1:"
+
+func (s rowSerde[V]) Format() string { return rowFormat + s.value.Format() }
+
+// Accepts passes the question on to the value's serde: rows themselves have had one form.
+func (s rowSerde[V]) Accepts(stored string) error {
+	value, ok := strings.CutPrefix(stored, rowFormat)
+	if !ok {
+		return fmt.Errorf("%w: %q is no format of a table's rows", serde.ErrIncompatible, stored)
+	}
+	return serde.Accepts(s.value, value)
+}
 
 // rowSerdes are those of a table with a store, bound.
 type rowSerdes[K, V any] struct {
@@ -129,16 +142,12 @@ type formatter interface{ Format() string }
 // checkFormat compares and, where the store is new or was written by an older serde that this one reads, notes the format.
 func (in *instance) checkFormat(kind, name string, key, value formatter) error {
 	at := in.env.FormatKey(name)
-	write, err := state.CheckStore(in.env.DB, at, name, kind, key, value)
-	if err != nil || !write {
-		return err
-	}
-	b, err := state.NewFormat(kind, key, value).AppendBinary(nil)
-	if err != nil {
+	record, err := state.CheckStore(in.env.DB, at, name, kind, key, value)
+	if err != nil || record == nil {
 		return err
 	}
 	var batch state.Batch
-	batch.Put(at, b)
+	batch.Put(at, record)
 	return in.env.DB.Apply(&batch, false)
 }
 
