@@ -14,24 +14,24 @@ type Entry[V any] struct {
 }
 
 // A header is what the store knows of an entry. Short keys lie inside it, so that a lookup of a hot key touches one
-// line of the index and one of the entry.
+// line of the index and one of the entry: 48 bytes leave 16 of the line to the value.
 type header struct {
-	short      [shortKey]byte // the key, or its first bytes and where it is in the arena
-	keyLen     uint32
-	tag        uint32 // of the key in the index
-	id         uint32 // place in entries
-	dirty      uint32 // place in Store.dirty, from 1
-	frozen     uint32 // the last Freeze that took it
-	size       uint32 // bytes behind the value
-	encoded    uint32 // where the encoded form is in the arena, when given
-	encodedLen uint32
-	gen        uint16 // times that the place was used
-	flags      flags
+	short   [shortKey]byte // the key, or its first bytes, its length and where it is in the arena
+	tag     uint32         // of the key in the index
+	id      uint32         // place in entries
+	dirty   uint32         // place in Store.dirty, from 1
+	frozen  uint32         // the last Freeze that took it
+	size    uint32         // bytes behind the value; of the encoded form when given
+	encoded uint32         // where that is in the arena
+	gen     uint16         // times that the place was used
+	keyLen  uint8          // longKey: see short
+	flags   flags
 }
 
 const (
 	shortKey  = 16
-	shortHead = 12 // bytes of a long key that are in its header, before its place in the arena
+	shortHead = 8 // bytes of a long key that are in its header
+	longKey   = 255
 )
 
 type flags uint8
@@ -53,35 +53,36 @@ func (e *Entry[V]) Get() (v V, ok bool) { return e.Value, e.flags&found != 0 }
 
 // is reports whether the entry is key's.
 func (h *header) is(key []byte, a *arena) bool {
-	if int(h.keyLen) != len(key) {
-		return false
-	}
 	if len(key) <= shortKey {
-		return string(h.short[:len(key)]) == string(key)
+		return int(h.keyLen) == len(key) && string(h.short[:len(key)]) == string(key)
 	}
-	return string(h.short[:shortHead]) == string(key[:shortHead]) && bytes.Equal(a.bytes(h.place(), len(key)), key)
+	return h.keyLen == longKey && h.longLen() == len(key) && string(h.short[:shortHead]) == string(key[:shortHead]) &&
+		bytes.Equal(a.bytes(h.place(), len(key)), key)
 }
 
-func (h *header) place() uint32 { return binary.LittleEndian.Uint32(h.short[shortHead:]) }
+func (h *header) longLen() int  { return int(binary.LittleEndian.Uint32(h.short[shortHead:])) }
+func (h *header) place() uint32 { return binary.LittleEndian.Uint32(h.short[shortHead+4:]) }
 
 // key returns the key, valid while the entry is.
 func (h *header) key(a *arena) []byte {
-	if h.keyLen <= shortKey {
+	if h.keyLen != longKey {
 		return h.short[:h.keyLen:h.keyLen]
 	}
-	return a.bytes(h.place(), int(h.keyLen))
+	return a.bytes(h.place(), h.longLen())
 }
 
 func (h *header) setKey(key []byte, a *arena) {
-	h.keyLen = uint32(len(key))
 	if len(key) <= shortKey {
+		h.keyLen = uint8(len(key))
 		copy(h.short[:], key)
 		return
 	}
-	copy(h.short[:shortHead], key)
+	h.keyLen = longKey
 	place := a.alloc(len(key))
 	copy(a.bytes(place, len(key)), key)
-	binary.LittleEndian.PutUint32(h.short[shortHead:], place)
+	copy(h.short[:shortHead], key)
+	binary.LittleEndian.PutUint32(h.short[shortHead:], uint32(len(key)))
+	binary.LittleEndian.PutUint32(h.short[shortHead+4:], place)
 }
 
 // Key appends the entry's key to dst.
@@ -179,16 +180,16 @@ func (s *Store[V]) insert(key []byte) *Entry[V] {
 	e.tag = uint32(maphash.Bytes(s.seed, key) >> 32)
 	e.setKey(key, &s.arena)
 	s.index.insert(e.tag, e.id)
-	s.bytes.resident += s.entries.size + e.longKey()
+	s.bytes.resident += s.entries.size + e.keyBytes()
 	return e
 }
 
-// longKey is the memory that the key takes outside the entry.
-func (h *header) longKey() int {
-	if h.keyLen <= shortKey {
+// keyBytes is the memory that the key takes outside the entry.
+func (h *header) keyBytes() int {
+	if h.keyLen != longKey {
 		return 0
 	}
-	return int(h.keyLen)
+	return h.longLen()
 }
 
 // forget drops an entry that is clean.
@@ -203,9 +204,9 @@ func (s *Store[V]) forget(e *Entry[V]) {
 		s.saved = saved[V]{}
 	}
 	s.index.remove(e.tag, e.id)
-	s.bytes.resident -= s.entries.size + e.longKey() + int(e.size)
-	if e.keyLen > shortKey {
-		s.arena.release(e.place(), int(e.keyLen))
+	s.bytes.resident -= s.entries.size + e.keyBytes() + int(e.size)
+	if e.keyLen == longKey {
+		s.arena.release(e.place(), e.longLen())
 	}
 	*e = Entry[V]{header: header{id: e.id, gen: e.gen + 1}}
 	s.entries.free = append(s.entries.free, e.id)

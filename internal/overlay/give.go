@@ -17,24 +17,24 @@ func (s *Store[V]) Give(e *Entry[V]) V {
 	v := e.Value
 	var none V
 	e.Value = none
-	e.encoded, e.encodedLen = s.arena.alloc(len(s.buf)), uint32(len(s.buf))
-	copy(s.encoded(e), s.buf)
+	e.encoded = s.arena.alloc(len(s.buf))
 	e.flags |= given
 	s.resize(e, len(s.buf))
+	copy(s.encoded(e), s.buf)
 	return v
 }
 
-func (s *Store[V]) encoded(e *Entry[V]) []byte { return s.arena.bytes(e.encoded, int(e.encodedLen)) }
+func (s *Store[V]) encoded(e *Entry[V]) []byte { return s.arena.bytes(e.encoded, int(e.size)) }
 
 // takeBack decodes an entry that was given away.
 func (s *Store[V]) takeBack(e *Entry[V]) {
 	e.Value = s.decode(e.key(&s.arena), s.encoded(e))
 	s.dropEncoded(e)
-	s.resize(e, s.sizeOfDecoded(e.Value, int(e.encodedLen)))
+	s.resize(e, s.sizeOfDecoded(e.Value, int(e.size)))
 }
 
 func (s *Store[V]) dropEncoded(e *Entry[V]) {
-	s.arena.release(e.encoded, int(e.encodedLen))
+	s.arena.release(e.encoded, int(e.size))
 	e.flags &^= given
 }
 
