@@ -85,6 +85,18 @@ func (b *broker) expire() {
 	b.wake()
 }
 
+// advance lets time pass, and what is due in it happen at its time. Groups are rebalanced when the cluster is unlocked.
+func (b *broker) advance(by time.Duration) {
+	target := b.now.Add(by)
+	b.beat()
+	for !b.due.IsZero() && !b.due.After(target) {
+		b.now = b.due
+		b.expire()
+	}
+	b.now = target
+	b.wake()
+}
+
 // wake lets those who wait look again.
 func (b *broker) wake() {
 	if b.changed != nil {
@@ -109,6 +121,13 @@ func (b *broker) request(cn *conn, r faults.Request, op func(late bool) error) e
 	}
 	b.arrive()
 	f := b.judge(r)
+	if f.Pass > 0 && !b.c.Start.IsZero() {
+		b.advance(f.Pass)
+	}
+	if f.Clean {
+		b.retain()
+		b.compact()
+	}
 	switch {
 	case f.Kill:
 		b.kill(cn)

@@ -28,6 +28,10 @@ func (p *partition) deleteBefore(offset int64) {
 func (c *Cluster) Retain() {
 	b := c.enter()
 	defer c.leave()
+	b.retain()
+}
+
+func (b *broker) retain() {
 	for _, name := range slices.Sorted(maps.Keys(b.topics)) {
 		if t := b.topics[name]; t.delete {
 			for _, p := range t.parts {
@@ -61,6 +65,10 @@ func (p *partition) retain(now, age, size int64) {
 func (c *Cluster) Compact() {
 	b := c.enter()
 	defer c.leave()
+	b.compact()
+}
+
+func (b *broker) compact() {
 	for _, name := range slices.Sorted(maps.Keys(b.topics)) {
 		if t := b.topics[name]; t.compact {
 			for _, p := range t.parts {

@@ -9,7 +9,10 @@
 // A layer before a broker asks the same judges, because a Request names kinds, not bytes.
 package faults
 
-import "errors"
+import (
+	"errors"
+	"time"
+)
 
 // ErrLost is what a client sees of a request that got no answer: it happened, or happens later, or never does.
 var ErrLost = errors.New("faults: no answer")
@@ -65,14 +68,17 @@ type Request struct {
 }
 
 // A Fate is what becomes of a request. The zero Fate lets it pass. Where several fields are set they apply in the order of the fields.
+// Pass and Clean are for clusters whose clock and cleaner belong to the test; Wrap leaves them out.
 type Fate struct {
-	Kill     bool  // the connection ends before the request is seen
-	Refuse   error // the request is not done, and this is the answer
-	Drop     bool  // the request is not done, and there is no answer
-	After    int   // the request is done when this many further ones have come; there is no answer. For a Marker: it is written then
-	Again    int   // the request is done, and again when this many further ones have come
-	Lose     bool  // the request is done, and there is no answer
-	KillDone bool  // the request is done, and the connection ends before the answer
+	Pass     time.Duration // so much time passes first, and what is due with it happens: sessions and transactions expire
+	Clean    bool          // retention and compaction run first
+	Kill     bool          // the connection ends before the request is seen
+	Refuse   error         // the request is not done, and this is the answer
+	Drop     bool          // the request is not done, and there is no answer
+	After    int           // the request is done when this many further ones have come; there is no answer. For a Marker: it is written then
+	Again    int           // the request is done, and again when this many further ones have come
+	Lose     bool          // the request is done, and there is no answer
+	KillDone bool          // the request is done, and the connection ends before the answer
 }
 
 // A Judge decides. It is called by one goroutine at a time, in the order in which requests arrive, and calls nothing back.

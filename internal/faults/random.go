@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"time"
 )
 
 // A Plan is what a seed draws from.
@@ -11,6 +12,8 @@ type Plan struct {
 	Seed uint64
 	// Odds are those of each kind of request. A kind that is missing always passes. Default Common().
 	Odds map[Kind]Odds
+	// PassAtMost bounds how much time passes at once. Default 10 s.
+	PassAtMost time.Duration
 	// Within bounds by how many further requests something is delayed. Default 20.
 	Within int
 	// Kills are the requests, of all kinds together and counted from 1, at which the connection ends; whether they are still done is
@@ -21,13 +24,13 @@ type Plan struct {
 	First, Last int
 }
 
-// Odds are chances out of a thousand.
+// Odds are chances out of a thousand. With Pass, up to PassAtMost of the plan passes.
 type Odds struct {
-	Drop, Lose, After, Again, Refuse int
+	Drop, Lose, After, Again, Refuse, Clean, Pass int
 }
 
 // Common are odds under which a correct app gets along: everything that a network and a busy broker do to requests now and then.
-// Markers are often late. Nothing is refused.
+// Markers are often late, the log is cleaned, and time passes now and then. Nothing is refused for good.
 func Common() map[Kind]Odds {
 	odds := map[Kind]Odds{Marker: {After: 400}}
 	for _, k := range []Kind{InitProducer, AddPartitions, Produce, TxnOffsets, EndTxn} {
@@ -37,7 +40,7 @@ func Common() map[Kind]Odds {
 		odds[k] = Odds{Drop: 10, Lose: 10}
 	}
 	odds[OffsetCommit] = Odds{Drop: 10, Lose: 10, Again: 10}
-	odds[Fetch] = Odds{Refuse: 10}
+	odds[Fetch] = Odds{Refuse: 10, Clean: 10, Pass: 5}
 	return odds
 }
 
@@ -54,6 +57,9 @@ type Random struct {
 func NewRandom(p Plan) *Random {
 	if p.Odds == nil {
 		p.Odds = Common()
+	}
+	if p.PassAtMost <= 0 {
+		p.PassAtMost = 10 * time.Second
 	}
 	if p.Within <= 0 {
 		p.Within = 20
@@ -86,6 +92,7 @@ func (r *Random) draw(k Kind) Fate {
 	}
 	odds, at := r.plan.Odds[k], r.rand.IntN(1000)
 	by := 1 + r.rand.IntN(r.plan.Within)
+	passes := time.Second + time.Duration(r.rand.Int64N(int64(r.plan.PassAtMost)))
 	for _, c := range []struct {
 		chance int
 		fate   Fate
@@ -95,6 +102,8 @@ func (r *Random) draw(k Kind) Fate {
 		{odds.After, Fate{After: by}},
 		{odds.Again, Fate{Again: by}},
 		{odds.Refuse, Fate{Refuse: refusals["later"]}},
+		{odds.Clean, Fate{Clean: true}},
+		{odds.Pass, Fate{Pass: passes.Round(time.Millisecond)}},
 	} {
 		if at < c.chance {
 			return c.fate

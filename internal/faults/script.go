@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/weirstream/weir/internal/wire"
 )
@@ -17,6 +18,7 @@ import (
 //	endtxn 3 lose
 //	marker 7 after=12
 //	produce 1 refuse=refused
+//	endtxn 5 pass=2m clean
 //
 // and is what a failing seed prints and testdata keeps. Empty lines and those that begin with # mean nothing.
 type Script map[Call]Fate
@@ -64,6 +66,8 @@ func (f Fate) words() string {
 			text.WriteString(" " + word)
 		}
 	}
+	flag(f.Pass > 0, "pass="+f.Pass.String())
+	flag(f.Clean, "clean")
 	flag(f.Kill, "kill")
 	if f.Refuse != nil {
 		text.WriteString(" refuse=" + refusal(f.Refuse))
@@ -125,6 +129,14 @@ func parseLine(words []string) (c Call, f Fate, err error) {
 func (f *Fate) set(word string) error {
 	name, arg, _ := strings.Cut(word, "=")
 	switch name {
+	case "pass":
+		d, err := time.ParseDuration(arg)
+		if err != nil || d <= 0 {
+			return fmt.Errorf("%q wants a duration", word)
+		}
+		f.Pass = d
+	case "clean":
+		f.Clean = true
 	case "kill":
 		f.Kill = true
 	case "killdone":

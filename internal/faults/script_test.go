@@ -4,6 +4,7 @@ import (
 	"maps"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/weirstream/weir/internal/faults"
 	"github.com/weirstream/weir/internal/wire"
@@ -17,7 +18,8 @@ func TestScriptReadsWhatItPrints(t *testing.T) {
 		marker 7 after=12
 		produce 2 again=4 killdone
 		init 1 kill
-		fetch 1 drop`
+		fetch 1 drop
+		endtxn 5 pass=2m30s clean`
 	s, err := faults.Parse(text)
 	if err != nil {
 		t.Fatal(err)
@@ -29,6 +31,7 @@ func TestScriptReadsWhatItPrints(t *testing.T) {
 		{faults.Produce, 2}:      {Again: 4, KillDone: true},
 		{faults.InitProducer, 1}: {Kill: true},
 		{faults.Fetch, 1}:        {Drop: true},
+		{faults.EndTxn, 5}:       {Pass: 150 * time.Second, Clean: true},
 	}
 	if !maps.Equal(s, want) {
 		t.Errorf("parsed %v, want %v", s, want)
@@ -48,6 +51,7 @@ func TestScriptSaysWhatIsWrong(t *testing.T) {
 		"endtxn 1 loose":          `"loose"`,
 		"endtxn 1 after":          `"after"`,
 		"endtxn 1 again=0":        `"again=0"`,
+		"endtxn 1 pass=-1s":       `"pass=-1s"`,
 		"endtxn 1 refuse=nothing": `"nothing"`,
 	} {
 		if _, err := faults.Parse(text); err == nil || !strings.Contains(err.Error(), want) {

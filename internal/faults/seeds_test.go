@@ -72,7 +72,7 @@ func judged(ctx context.Context, c *memory.Cluster) error {
 // plan is what a seed stands for: common faults, and up to two kills among the requests of a run.
 func plan(seed uint64) faults.Plan {
 	r := rand.New(rand.NewPCG(seed, 1))
-	p := faults.Plan{Seed: seed, Last: 400}
+	p := faults.Plan{Seed: seed, Last: 400, PassAtMost: 90 * time.Second} // longer than sessions and transactions last
 	for range r.IntN(3) {
 		p.Kills = append(p.Kills, 1+r.IntN(150))
 	}
