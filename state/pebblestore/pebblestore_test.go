@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -159,6 +160,41 @@ func TestDiskFull(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestDiskFullInIngest: a restore that finds no space leaves the range as it was, and the database goes on.
+func TestDiskFullInIngest(t *testing.T) {
+	var full atomic.Bool
+	fs := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if full.Load() && op.Kind == errorfs.OpFileWrite && strings.Contains(op.Path, "ingest") {
+			return &os.PathError{Op: "write", Path: op.Path, Err: syscall.ENOSPC}
+		}
+		return nil
+	}))
+	db := open(t, &backend{fs: fs}, "state", state.Settings{})
+	defer db.Close()
+	if err := db.Apply(fill(10), false); err != nil {
+		t.Fatal(err)
+	}
+	full.Store(true)
+	rows := fill(1000)
+	in := db.(state.Ingester)
+	if err := in.Ingest(t.Context(), []byte("k"), []byte("l"), rows.Ops()); !errors.Is(err, state.ErrDiskFull) {
+		t.Errorf("Ingest: %v", err)
+	}
+	full.Store(false)
+	if found, err := db.Get([]byte("key 000500"), nil); found || err != nil {
+		t.Errorf("a row of the failed ingest: %v, %v", found, err)
+	}
+	if left, err := fs.List("state/ingest"); err != nil || len(left) != 0 {
+		t.Errorf("left behind: %q, %v", left, err)
+	}
+	if err := in.Ingest(t.Context(), []byte("k"), []byte("l"), rows.Ops()); err != nil {
+		t.Errorf("with space again: %v", err)
+	}
+	if found, err := db.Get([]byte("key 000500"), func([]byte) error { return nil }); !found || err != nil {
+		t.Errorf("after that: %v, %v", found, err)
 	}
 }
 

@@ -94,3 +94,27 @@ func TestEnd(t *testing.T) {
 		}
 	}
 }
+
+// TestLayout pins the bytes: state on disk and changelogs are read by later versions.
+func TestLayout(t *testing.T) {
+	key, at := []byte("a\x00b"), int64(1_700_000_000_000)
+	for _, c := range []struct {
+		name string
+		got  []byte
+		want string
+	}{
+		{"task record", TaskRecord("counts/3", "checkpoint"), "counts/3\x00\x01\x01checkpoint"},
+		{"store record", StoreRecord("counts/3", "clicks", "format"), "counts/3\x00\x01\x02clicks\x00\x01\x00format"},
+		{"row", append(Rows("counts/3", "clicks"), key...), "counts/3\x00\x01\x02clicks\x00\x01\x01a\x00b"},
+		{"by time", AppendByTime(nil, at, key), "\x80\x00\x01\x8b\xcf\xe5\x68\x00a\x00b"},
+		{"before 1970", AppendByTime(nil, -1, key), "\x7f\xff\xff\xff\xff\xff\xff\xffa\x00b"},
+		{"by key", AppendByKey(nil, key, at), "a\x00\xffb\x00\x01\x80\x00\x01\x8b\xcf\xe5\x68\x00"},
+		{"session", AppendSession(nil, key, at, at+1), "a\x00\xffb\x00\x01\x80\x00\x01\x8b\xcf\xe5\x68\x01\x80\x00\x01\x8b\xcf\xe5\x68\x00"},
+		{"version", AppendVersion(nil, key, at), "a\x00\xffb\x00\x01\x7f\xff\xfe\x74\x30\x1a\x97\xff"},
+		{"timer", AppendTimer(nil, "due", at, key), "due\x00\x01\x80\x00\x01\x8b\xcf\xe5\x68\x00a\x00b"},
+	} {
+		if string(c.got) != c.want {
+			t.Errorf("%s: %q, want %q", c.name, c.got, c.want)
+		}
+	}
+}
