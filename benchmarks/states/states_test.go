@@ -17,7 +17,7 @@ import (
 	"github.com/weirstream/weir/state/pebblestore"
 )
 
-var keyCount = flag.Int("keys", 1_000_000, "distinct keys; peers are run with the same")
+var keyCount = flag.Int("keys", 100_000, "distinct keys; weirbench asks for 1 M, as it does of RocksDB")
 
 // checkpointEvery is how many changes lie between two checkpoints.
 const checkpointEvery = 100_000

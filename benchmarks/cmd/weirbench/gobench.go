@@ -13,6 +13,9 @@ import (
 	"github.com/weirstream/weir/benchmarks/internal/report"
 )
 
+// keys is how many keys the states have, weir's and RocksDB's.
+const keys = "1000000"
+
 // micro runs the micro-benchmarks of both modules that need no broker, and RocksDB's where there is Maven.
 func micro(ctx context.Context, args []string) error {
 	root, err := checkout()
@@ -23,7 +26,7 @@ func micro(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	states, _, err := goBench(ctx, args, "micro", []string{"./states"}, filepath.Join(root, "benchmarks"), nil)
+	states, _, err := goBench(ctx, args, "micro", []string{"./states", "-keys", keys}, filepath.Join(root, "benchmarks"), nil)
 	if err != nil {
 		return err
 	}
@@ -48,7 +51,7 @@ func rocksdb(ctx context.Context, root string, groups *[]report.Group) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	more, err := run(ctx, dir, append(program, dir, "1000000"))
+	more, err := run(ctx, dir, append(program, dir, keys))
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,9 @@
 //	weirbench kafka   [-count 5]                   weir, sarama and franz-go on one broker
 //	weirbench peers   [-rounds 3] [-records 3e6]   weir, Kafka Streams, Flink and goka on one broker
 //	weirbench nexmark [-count 3]                   the Nexmark queries
+//	weirbench latency   [-rate 10000] [-commit 100ms]   intended sending to read_committed receipt
+//	weirbench restore   [-keys 1e6]                     state back from its changelog
+//	weirbench rebalance [-rate 10000]                   the longest silence when processes come and go
 //	weirbench soak    [-for 1h]                    weir under load, killed again and again
 //
 // It is run in the folder benchmarks of a checkout.
@@ -27,14 +30,15 @@ var commands = map[string]func(context.Context, []string) error{
 	"kafka":   kafka,
 	"peers":   peers,
 	"nexmark": nexmark,
-	"soak":    soak,
+	"latency": latency, "restore": restore, "rebalance": rebalance,
+	"soak": soak,
 }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if len(os.Args) < 2 || commands[os.Args[1]] == nil {
-		fmt.Fprintln(os.Stderr, "usage: weirbench micro | kafka | peers | nexmark | soak [flags]; -h after one of them lists its flags")
+		fmt.Fprintln(os.Stderr, "usage: weirbench micro | kafka | peers | nexmark | latency | restore | rebalance | soak [flags]; -h after one of them lists its flags")
 		os.Exit(2)
 	}
 	err := commands[os.Args[1]](ctx, os.Args[2:])

@@ -2,7 +2,7 @@
 // in the given number of records and runs until it is ended; cmd/weirbench measures it and checks its results.
 //
 // Arguments, each KEY=VALUE: suite (pass, count or repartition), brokers, in, out, app, dir, guarantee (eos or alo), commit
-// (ms), emit (commit or update), warm (records), exchange (kafka, the default, or local).
+// (ms), emit (commit or update), warm (records), exchange (kafka, the default, or local), instance, session (ms).
 package main
 
 import (
@@ -54,11 +54,18 @@ func run(ctx context.Context, arg map[string]string) error {
 		CheckpointInterval: time.Duration(commit) * time.Millisecond,
 		Exchange:           stream.Kafka,
 	}
+	if ms, err := strconv.Atoi(arg["session"]); err == nil {
+		config.SessionTimeout = time.Duration(ms) * time.Millisecond
+	}
+	config.Instance = arg["instance"]
 	if arg["guarantee"] == "alo" {
 		config.Guarantee = stream.AtLeastOnce
 	}
 	if arg["exchange"] == "local" {
 		config.Exchange = stream.Local
+	}
+	if err := os.MkdirAll(arg["dir"], 0o755); err != nil {
+		return err
 	}
 	app, err := b.Build(config)
 	if err != nil {

@@ -107,9 +107,7 @@ func (b *Broker) VerifyCounts(ctx context.Context, l Load, out string, key func(
 
 // consume reads a topic from its start until each says that everything is there, and then a little longer.
 func (b *Broker) consume(ctx context.Context, topic string, each func(*kgo.Record) (done bool, err error)) error {
-	reader, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(b.Addresses, ",")...), kgo.ConsumeTopics(topic),
-		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchIsolationLevel(kgo.ReadCommitted()),
-		kgo.FetchMaxWait(100*time.Millisecond))
+	reader, err := b.reader(topic)
 	if err != nil {
 		return err
 	}
@@ -143,4 +141,11 @@ func (b *Broker) consume(ctx context.Context, topic string, each func(*kgo.Recor
 		}
 		last = time.Now()
 	}
+}
+
+// reader reads a topic from its start as read_committed.
+func (b *Broker) reader(topic string) (*kgo.Client, error) {
+	return kgo.NewClient(kgo.SeedBrokers(strings.Split(b.Addresses, ",")...), kgo.ConsumeTopics(topic),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchIsolationLevel(kgo.ReadCommitted()),
+		kgo.FetchMaxWait(100*time.Millisecond))
 }

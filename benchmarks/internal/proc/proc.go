@@ -90,6 +90,13 @@ func (p *Process) Stop() {
 	}
 }
 
+// Kill ends the process as kill -9 does.
+func (p *Process) Kill() {
+	defer p.log.Close()
+	_ = p.cmd.Process.Kill()
+	<-p.exited
+}
+
 // CPU is the time that all threads have spent so far, in user and kernel mode.
 func (p *Process) CPU() (time.Duration, error) { return cpu(p.cmd.Process.Pid) }
 

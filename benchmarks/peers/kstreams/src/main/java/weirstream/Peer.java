@@ -36,6 +36,7 @@ public final class Peer {
           Runtime.getRuntime().halt(1);
           return null;
         });
+    Runtime.getRuntime().addShutdownHook(new Thread(streams::close));
     streams.start();
   }
 
@@ -77,6 +78,10 @@ public final class Peer {
     p.put(StreamsConfig.STATESTORE_CACHE_MAX_BYTES_CONFIG, cache);
     p.put(StreamsConfig.producerPrefix(ProducerConfig.LINGER_MS_CONFIG), 20);
     p.put(StreamsConfig.producerPrefix(ProducerConfig.BATCH_SIZE_CONFIG), 131072);
+    if (arg.containsKey("session")) {
+      p.put(ConsumerConfig.SESSION_TIMEOUT_MS_CONFIG, Integer.parseInt(arg.getProperty("session")));
+      p.put(ConsumerConfig.HEARTBEAT_INTERVAL_MS_CONFIG, Integer.parseInt(arg.getProperty("session")) / 3);
+    }
     p.put(ConsumerConfig.AUTO_OFFSET_RESET_CONFIG, "earliest");
     return p;
   }
