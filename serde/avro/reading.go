@@ -2,13 +2,11 @@ package avro
 
 import (
 	"context"
-	"encoding/binary"
-	"errors"
 	"fmt"
-	"math"
 	"reflect"
 
 	"github.com/weirstream/weir/serde"
+	"github.com/weirstream/weir/serde/internal/schemaid"
 	"github.com/weirstream/weir/serde/registry"
 )
 
@@ -19,7 +17,7 @@ type reading[T any] struct {
 	registry serde.Registry
 	key      bool
 	values   *values[T]
-	decoders[int]
+	decoders schemaid.Table[int, Decoder]
 }
 
 // Decode implements [serde.Serde].
@@ -31,38 +29,60 @@ func (r *reading[T]) Decode(b []byte) (T, error) {
 	return r.decode(id, payload)
 }
 
-func (r *reading[T]) decode(id int, payload []byte) (T, error) {
-	dec := r.get(id)
-	if dec == nil {
-		var err error
-		if dec, err = r.meet(id); err != nil {
-			return *new(T), err
-		}
+// DecodeHeaders implements [serde.HeaderDecoder].
+func (r *reading[T]) DecodeHeaders(b []byte, header func(name string) []byte) (T, error) {
+	id, payload, err := r.locate(b, header)
+	if err != nil {
+		return *new(T), err
 	}
-	return r.values.decode(payload, dec)
+	return r.decode(id, payload)
 }
 
-// meet finds out about an id that was not met before. Errors about the schema itself stick, because schemas do not change;
-// errors of the registry do not.
+// locate finds the id in the headers or in front of the value.
+func (r *reading[T]) locate(b []byte, header func(name string) []byte) (id int, payload []byte, err error) {
+	id, more, payload, _, err := schemaid.Locate(b, r.key, header)
+	if err == nil && len(more) > 0 {
+		err = fmt.Errorf("%d bytes follow the id in the header", len(more))
+	}
+	if err != nil {
+		return 0, nil, fmt.Errorf("avro: %w", err)
+	}
+	return id, payload, nil
+}
+
+func (r *reading[T]) decode(id int, payload []byte) (T, error) {
+	decode, err := r.decoders.Get(id, func() (Decoder, error) { return r.meet(id) })
+	if err != nil {
+		return *new(T), err
+	}
+	return r.values.decode(payload, decode)
+}
+
+// meet finds out about an id that was not met before.
 func (r *reading[T]) meet(id int) (Decoder, error) {
 	writer, err := fetchType(r.registry, id)
 	if err != nil {
-		if errors.Is(err, serde.ErrRegistryUnavailable) || errors.Is(err, serde.ErrUnknownSchema) {
-			return nil, err
-		}
-		r.put(id, broken(err))
 		return nil, err
 	}
 	reader := r.reader
 	if reader == nil {
 		reader = writer
 	}
-	dec, err := compile(r.codec, writer, reader, reflect.TypeFor[T]())
+	decode, err := compile(r.codec, writer, reader, reflect.TypeFor[T]())
 	if err != nil {
-		dec = broken(fmt.Errorf("schema id %d cannot be read: %w", id, err))
+		return nil, fmt.Errorf("avro: schema id %d cannot be read: %w", id, err)
 	}
-	r.put(id, dec)
-	return dec, nil
+	return decode, nil
+}
+
+// compile checks that two schemas resolve and compiles their decoder.
+func compile(c Codec, writer, reader *Type, t reflect.Type) (Decoder, error) {
+	if writer.text != reader.text {
+		if err := CheckReadable(writer, reader); err != nil {
+			return nil, err
+		}
+	}
+	return c.Decoder(writer.text, reader.text, t)
 }
 
 // fetchType gets a schema and all it refers to.
@@ -89,54 +109,4 @@ func closedType(ctx context.Context, from serde.Registry, s serde.Schema) (*Type
 		texts = append(texts, p.Schema.Text)
 	}
 	return Parse(append(texts, s.Text)...)
-}
-
-// The headers that may name the schema instead of the first bytes of the value.
-const (
-	confluentKeyHeader   = "__key_schema_id"
-	confluentValueHeader = "__value_schema_id"
-	apicurioKeyHeader    = "apicurio.key.contentId"
-	apicurioValueHeader  = "apicurio.value.contentId"
-)
-
-// DecodeHeaders implements [serde.HeaderDecoder].
-func (r *reading[T]) DecodeHeaders(b []byte, header func(name string) []byte) (T, error) {
-	id, payload, err := r.locate(b, header)
-	if err != nil {
-		return *new(T), err
-	}
-	return r.decode(id, payload)
-}
-
-// locate finds the id of the schema. A header wins over the prefix, because a value that has one has no prefix.
-func (r *reading[T]) locate(b []byte, header func(name string) []byte) (id int, payload []byte, err error) {
-	confluent, apicurio := confluentValueHeader, apicurioValueHeader
-	if r.key {
-		confluent, apicurio = confluentKeyHeader, apicurioKeyHeader
-	}
-	if h := header(confluent); h != nil {
-		if id, err = confluentHeader(h); err != nil {
-			return 0, nil, fmt.Errorf("avro: header %s: %w", confluent, err)
-		}
-		return id, b, nil
-	}
-	if h := header(apicurio); h != nil {
-		if len(h) != 8 || binary.BigEndian.Uint64(h) > math.MaxInt32 {
-			return 0, nil, fmt.Errorf("avro: header %s: want an id of 8 bytes, got % x", apicurio, h[:min(len(h), 20)])
-		}
-		return int(binary.BigEndian.Uint64(h)), b, nil
-	}
-	return serde.CutSchemaID(b)
-}
-
-// confluentHeader reads the id in a header: the same five bytes that are a prefix elsewhere.
-func confluentHeader(h []byte) (int, error) {
-	if len(h) == 17 && h[0] == 1 {
-		return 0, errors.New("it names the schema by a GUID; only ids are supported")
-	}
-	id, rest, err := serde.CutSchemaID(h)
-	if err == nil && len(rest) > 0 {
-		err = fmt.Errorf("%d bytes follow the id", len(rest))
-	}
-	return id, err
 }

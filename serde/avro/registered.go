@@ -104,12 +104,9 @@ func (b *bound[T]) preflight() error {
 }
 
 func (b *bound[T]) Append(dst []byte, v T) ([]byte, error) {
-	w := b.writing.ready.Load()
-	if w == nil {
-		var err error
-		if w, err = b.writing.prepare(); err != nil {
-			return dst, err
-		}
+	w, err := b.writing.prepare()
+	if err != nil {
+		return dst, err
 	}
 	return b.values.append(serde.AppendSchemaID(dst, w.id), v, w.encode)
 }

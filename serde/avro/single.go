@@ -3,8 +3,10 @@ package avro
 import (
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"reflect"
 	"strings"
+	"sync/atomic"
 
 	"github.com/weirstream/weir/serde"
 )
@@ -53,7 +55,10 @@ type single[T any] struct {
 	problem error
 	header  [singleHeader]byte
 	encode  Encoder
-	decoders[uint64]
+
+	// decoders are those of the schemas that were told of, by fingerprint. A new one copies the map: the engine tells of them
+	// before anything is decoded, and a look-up must not take a lock.
+	decoders atomic.Pointer[map[uint64]Decoder]
 }
 
 func newSingle[T any](o options, t *Type) *single[T] {
@@ -73,11 +78,17 @@ func header(t *Type) (h [singleHeader]byte) {
 
 // learn adds a writer's schema to those that Decode knows.
 func (s *single[T]) learn(writer *Type) error {
-	dec, err := compile(s.codec, writer, s.schema, reflect.TypeFor[T]())
-	if err == nil {
-		s.put(writer.fingerprint, dec)
+	decode, err := compile(s.codec, writer, s.schema, reflect.TypeFor[T]())
+	if err != nil {
+		return err
 	}
-	return err
+	next := map[uint64]Decoder{}
+	if have := s.decoders.Load(); have != nil {
+		maps.Copy(next, *have)
+	}
+	next[writer.fingerprint] = decode
+	s.decoders.Store(&next)
+	return nil
 }
 
 // Problem is what Build reports.
@@ -97,12 +108,12 @@ func (s *single[T]) Decode(b []byte) (T, error) {
 		return *new(T), errNotSingle(b)
 	}
 	fingerprint := binary.LittleEndian.Uint64(b[2:])
-	dec := s.get(fingerprint)
-	if dec == nil {
+	decode := (*s.decoders.Load())[fingerprint]
+	if decode == nil {
 		return *new(T), fmt.Errorf("avro: the value was written with a schema of fingerprint %016x, which this program does not know (its own is %016x)",
 			fingerprint, s.schema.fingerprint)
 	}
-	return s.values.decode(b[singleHeader:], dec)
+	return s.values.decode(b[singleHeader:], decode)
 }
 
 func errNotSingle(b []byte) error {

@@ -4,10 +4,9 @@ import (
 	"context"
 	"fmt"
 	"reflect"
-	"sync"
-	"sync/atomic"
 
 	"github.com/weirstream/weir/serde"
+	"github.com/weirstream/weir/serde/internal/schemaid"
 )
 
 // writing is the half of a bound serde that knows which schema to write with.
@@ -16,9 +15,7 @@ type writing struct {
 	at     serde.Binding
 	goType reflect.Type
 	schema *Type // T's; nil for a dynamic T without one
-
-	ready atomic.Pointer[writer]
-	mu    sync.Mutex // held by the goroutine that prepares
+	writer schemaid.Once[writer]
 }
 
 // A writer is a registered schema, ready to encode.
@@ -57,29 +54,14 @@ func (w *writing) errNoSchema() error {
 }
 
 // prepare finds the id and compiles the encoder, once.
-func (w *writing) prepare() (*writer, error) {
-	if ready := w.ready.Load(); ready != nil {
-		return ready, nil
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if ready := w.ready.Load(); ready != nil {
-		return ready, nil
-	}
+func (w *writing) prepare() (writer, error) { return w.writer.Get(w.find) }
+
+func (w *writing) find() (writer, error) {
 	subject, err := w.subject(w.schema)
 	if err != nil {
-		return nil, err
+		return writer{}, err
 	}
-	ready, err := w.find(subject)
-	if err != nil {
-		return nil, err
-	}
-	w.ready.Store(ready)
-	return ready, nil
-}
-
-func (w *writing) find(subject string) (*writer, error) {
-	ctx := context.Background()
+	ctx := context.Background() // the registry's own time-out ends it
 	switch {
 	case w.latest:
 		id, s, err := w.at.Registry.Latest(ctx, subject)
@@ -88,41 +70,41 @@ func (w *writing) find(subject string) (*writer, error) {
 		id, s, err := w.at.Registry.Version(ctx, subject, w.version)
 		return w.given(subject, id, s, err)
 	case w.schema == nil:
-		return nil, w.errNoSchema()
+		return writer{}, w.errNoSchema()
 	}
 	id, err := w.at.Registry.Register(ctx, subject, w.schema.schema())
 	if err != nil {
-		return nil, fmt.Errorf("avro: %w", err)
+		return writer{}, fmt.Errorf("avro: %w", err)
 	}
 	encode, err := w.codec.Encoder(w.schema.text, w.goType)
 	if err != nil {
-		return nil, fmt.Errorf("avro: %w", err)
+		return writer{}, fmt.Errorf("avro: %w", err)
 	}
-	return &writer{id, encode}, nil
+	return writer{id, encode}, nil
 }
 
 // given makes a writer of a schema that the registry has.
-func (w *writing) given(subject string, id int, s serde.Schema, err error) (*writer, error) {
+func (w *writing) given(subject string, id int, s serde.Schema, err error) (writer, error) {
 	if err != nil {
-		return nil, fmt.Errorf("avro: %w", err)
+		return writer{}, fmt.Errorf("avro: %w", err)
 	}
 	if s.Format != serde.FormatAvro {
-		return nil, fmt.Errorf("avro: subject %q has a schema of format %s, not Avro", subject, s.Format)
+		return writer{}, fmt.Errorf("avro: subject %q has a schema of format %s, not Avro", subject, s.Format)
 	}
 	t, err := closedType(context.Background(), w.at.Registry, s)
 	if err != nil {
-		return nil, err
+		return writer{}, err
 	}
 	if w.schema != nil {
 		if err := covers(w.schema, t, t.Name, map[*Type]bool{}); err != nil {
-			return nil, fmt.Errorf("avro: subject %q: %w", subject, err)
+			return writer{}, fmt.Errorf("avro: subject %q: %w", subject, err)
 		}
 	}
 	encode, err := w.codec.Encoder(t.text, w.goType)
 	if err != nil {
-		return nil, fmt.Errorf("avro: subject %q: %w", subject, err)
+		return writer{}, fmt.Errorf("avro: subject %q: %w", subject, err)
 	}
-	return &writer{id, encode}, nil
+	return writer{id, encode}, nil
 }
 
 // covers checks that values of have can be written as want: no field is missing. Kinds are left to the encoder, which
