@@ -67,6 +67,9 @@ func addSource[K, V any](b *Builder, src connector.Source[K, V], o settings, isT
 		loop.state = task.InputState{Mark: task.NewMark(), Name: in.node.Name, Table: isTable && o.versioned == 0,
 			Disorder: o.disorder.Milliseconds(), IdleAfter: o.idleAfter.Milliseconds(), ClockWhenIdle: o.clockWhenIdle}
 		loop.maxFuture = o.maxFuture.Milliseconds()
+		if o.maxFuture < 0 {
+			loop.maxFuture = -1 // a nanosecond is no millisecond, and still means no bound
+		}
 		loop.reject = in.rejection()
 		in.task.AddInput(in.self(), loop)
 		connect(in, loop)

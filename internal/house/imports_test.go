@@ -14,7 +14,7 @@ var layers = [][]string{
 	{"internal/task"},
 	{"internal/engine"},
 	{"stream"},
-	{"", "stream/streamtest", "internal/kafkatest", "internal/house", "examples"},
+	{"", "stream/streamtest", "internal/kafkatest", "internal/house", "internal/cases", "examples"},
 }
 
 // leaves hold third-party packages or a whole implementation of a contract. They may import the contracts (the two lowest

@@ -70,6 +70,9 @@ func (s *InputState) Promise(w int64) {
 	s.W, s.High = max(s.W, w), max(s.High, w)
 }
 
+// waited reports whether an empty input is known to have more that may be taken, so that a join waits for it.
+func (s *InputState) waited() bool { return s.More && !s.Finished && !s.blocked }
+
 // Blocked reports whether the input may not be read because a barrier is being aligned.
 func (s *InputState) Blocked() bool { return s.blocked }
 

@@ -179,7 +179,7 @@ func (t *Task) pick() (first Input, until int64) {
 	for _, in := range t.Inputs {
 		head, ok := in.Head()
 		switch {
-		case !ok && in.State().More && !in.State().blocked:
+		case !ok && in.State().waited():
 			return nil, 0
 		case !ok:
 		case first == nil:
@@ -202,7 +202,7 @@ func (t *Task) WaitsFor() string {
 	for _, in := range t.Inputs {
 		if _, ok := in.Head(); ok {
 			ready = true
-		} else if in.State().More {
+		} else if in.State().waited() {
 			waiting = in.State().Name
 		}
 	}
