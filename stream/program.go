@@ -3,6 +3,7 @@ package stream
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 
 	"github.com/weirstream/weir/internal/engine"
 	"github.com/weirstream/weir/internal/task"
@@ -34,6 +35,7 @@ type Compiled struct {
 func (b *Builder) Compile(c Config) (*Compiled, error) {
 	problems := []error{c.Validate(), b.check()}
 	config := c.withDefaults()
+	config.keepSchemas(b.name)
 	p := &program{config: &config, graph: &b.graph, results: map[*topology.Node]any{}}
 	stateful := false
 	for _, n := range b.graph.Nodes {
@@ -55,6 +57,13 @@ func (b *Builder) Compile(c Config) (*Compiled, error) {
 		return nil, err
 	}
 	return &Compiled{Plan: p.plan(b.name), Config: config.engine(), prog: p}, nil
+}
+
+// keepSchemas gives a registry that keeps what it has fetched a place in the app's folder, before serdes ask it for anything.
+func (c *Config) keepSchemas(app string) {
+	if r, ok := c.Registry.(interface{ UseCacheDir(dir string) }); ok && c.StateDir != "" {
+		r.UseCacheDir(filepath.Join(c.StateDir, app, "registry"))
+	}
 }
 
 // plan is the engine's form of the program.

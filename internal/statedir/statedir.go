@@ -5,6 +5,7 @@
 //	format     the layout's version, first of all to be read
 //	instance   the id that this copy of the app keeps over restarts
 //	db/        the backend's
+//	registry/  schemas that the registry's client has fetched
 package statedir
 
 import (

@@ -90,7 +90,7 @@ func (d *disk) store(key string, a answer) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(d.dir, 0o755); err != nil {
+	if err := os.MkdirAll(d.dir, 0o700); err != nil {
 		return err
 	}
 	temp, err := os.CreateTemp(d.dir, ".new-*")
