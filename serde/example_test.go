@@ -68,7 +68,7 @@ func ExampleFor() {
 	fmt.Println(serde.Problem(serde.For[Total]()))
 	// Output:
 	// string true
-	// json
+	// json {"Root":"{}int64","Structs":[]}
 	// serde.For[serde_test.Total]: count: JSON loses unexported fields; export it, give the type its own AppendBinary and UnmarshalBinary, or use serde.New
 }
 

@@ -113,7 +113,8 @@ func TestForAccepts(t *testing.T) {
 func format[T any](t *testing.T, want string) {
 	t.Helper()
 	s := For[T]()
-	if err := Problem(s); err != nil || s.Format() != want {
+	got, _, _ := strings.Cut(s.Format(), " {") // what JSON looks like has its own test
+	if err := Problem(s); err != nil || got != want {
 		t.Errorf("%T: format %q, problem %v, want %q", *new(T), s.Format(), err, want)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	jsonv1 "encoding/json"
 	"encoding/json/v2"
 	"fmt"
+	"reflect"
 	"sync"
 )
 
@@ -20,14 +21,18 @@ var jsonOptions = json.JoinOptions(
 // that comes twice refused, 10,000 levels at most. Nil slices and maps are null, durations are nanoseconds, and the members of a map
 // are sorted. NaN, infinities, and strings that are not UTF-8 are data errors.
 //
+// Its format says the names and types of members, so that state opens when the type has grown, and a member that changed
+// its type is an error then; see [Migrate].
+//
 // It loses what JSON cannot say, which [For] would refuse: unexported fields, and the types inside interfaces.
 func JSON[T any]() Serde[T] {
-	s := &jsonSerde[T]{}
+	s := &jsonSerde[T]{format: jsonFormat(reflect.TypeFor[T]())}
 	s.scratch.New = func() any { return new(jsonScratch[T]) }
 	return s
 }
 
 type jsonSerde[T any] struct {
+	format  string
 	scratch sync.Pool // of *jsonScratch[T]
 }
 
@@ -68,4 +73,4 @@ func (s *jsonSerde[T]) Decode(b []byte) (T, error) {
 	return v, nil
 }
 
-func (s *jsonSerde[T]) Format() string { return "json" }
+func (s *jsonSerde[T]) Format() string { return s.format }

@@ -243,7 +243,7 @@ func TestRegisteredFixedVersions(t *testing.T) {
 func TestRegisteredInternal(t *testing.T) {
 	s := bind(t, jsonschema.Registered[order](jsonschema.Schema(orderSchema)), serde.Binding{Internal: true})
 	b, err := s.Append(nil, order{ID: 1})
-	if err != nil || b[0] != '{' || s.Format() != "json" {
+	if err != nil || b[0] != '{' || s.Format() != serde.JSON[order]().Format() {
 		t.Errorf("state is %q, %v in format %s", b, err, s.Format())
 	}
 }

@@ -40,7 +40,19 @@ func (raw) Decode(b []byte) (text.Value, error) {
 	return bytes.Clone(b), nil
 }
 
-func (raw) Format() string { return "json" }
+func (raw) Format() string              { return format }
+func (raw) Accepts(stored string) error { return accepts(stored) }
+
+// format is that of JSON whose shape nobody wrote down.
+const format = "json"
+
+// accepts lets any JSON through: serdes that know a shape name it behind the word.
+func accepts(stored string) error {
+	if stored == format || strings.HasPrefix(stored, format+" ") {
+		return nil
+	}
+	return fmt.Errorf("%w: it was written as %.80q, and this program reads JSON", serde.ErrIncompatible, stored)
+}
 
 // readError says what is wrong with b, and where.
 func readError(b []byte) error {
@@ -76,7 +88,8 @@ func Values() serde.Serde[any] { return values{} }
 
 type values struct{}
 
-func (values) Format() string                           { return "json" }
+func (values) Format() string                           { return format }
+func (values) Accepts(stored string) error              { return accepts(stored) }
 func (values) Append(dst []byte, v any) ([]byte, error) { return appendAny(dst, v, 0) }
 
 func (values) Decode(b []byte) (any, error) {

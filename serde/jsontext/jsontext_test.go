@@ -2,6 +2,7 @@ package jsontext_test
 
 import (
 	text "encoding/json/jsontext"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -129,6 +130,25 @@ func TestValuesRefuse(t *testing.T) {
 		if b, err := jsontext.Values().Append(nil, v); err == nil {
 			t.Errorf("%T is written as %.80s", v, b)
 		}
+	}
+}
+
+// State of any JSON opens as JSON of any shape, and the other way round.
+func TestFormats(t *testing.T) {
+	type click struct{ Page string }
+	for _, stored := range []string{serde.JSON[click]().Format(), jsontext.Rows(everything).Format(), jsontext.Raw().Format()} {
+		if err := serde.Accepts(jsontext.Values(), stored); err != nil {
+			t.Error(err)
+		}
+		if err := serde.Accepts(jsontext.Raw(), stored); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := serde.Accepts(serde.JSON[click](), jsontext.Values().Format()); err != nil {
+		t.Error(err)
+	}
+	if err := serde.Accepts(jsontext.Values(), "int64"); !errors.Is(err, serde.ErrIncompatible) {
+		t.Errorf("integers as JSON: %v", err)
 	}
 }
 
