@@ -70,11 +70,11 @@ func TestSinkNulls(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	unit := open(r, Sink(topic, serde.Unit, serde.String))
-	if err := unit.Write(&connector.Record[struct{}, string]{Value: "x", Time: now}); err != nil {
+	if err := w.Flush(r.ctx); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Flush(r.ctx); err != nil {
+	unit := open(r, Sink(topic, serde.Unit, serde.String))
+	if err := unit.Write(&connector.Record[struct{}, string]{Value: "x", Time: now}); err != nil {
 		t.Fatal(err)
 	}
 	if err := unit.Flush(r.ctx); err != nil {

@@ -15,7 +15,6 @@ func TestWire(t *testing.T) {
 	addrs := brokers(t)
 	wiretest.Run(t, wiretest.Cluster{
 		Lenient:  !kafkatest.Real(),
-		NoGroups: true,
 		Run:      fmt.Sprint(time.Now().UnixNano()),
 		Connect: func(t *testing.T) wire.Log {
 			l, err := (&Cluster{Brokers: addrs}).Connect(t.Context(), "kit")
