@@ -1,0 +1,67 @@
+package crashtest
+
+import (
+	"bytes"
+	"context"
+	"math/rand/v2"
+
+	"github.com/weirstream/weir/state"
+)
+
+// A disk is a state.Backend that outlives processes, and when one is killed keeps what such a backend promises and no more: what was
+// synced, and of what came later the oldest part.
+type disk struct {
+	rand    *rand.Rand
+	applied []applied
+}
+
+// applied is a copy of a batch.
+type applied struct {
+	batch  state.Batch
+	synced bool
+}
+
+// Open opens what the disk has.
+func (d *disk) Open(ctx context.Context, dir string) (state.DB, error) {
+	db, err := state.InMemory().Open(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	for i := range d.applied {
+		if err := db.Apply(&d.applied[i].batch, false); err != nil {
+			return nil, err
+		}
+	}
+	return &diskDB{db, d}, nil
+}
+
+// killed forgets some of the last batches that were not synced.
+func (d *disk) killed() {
+	safe := len(d.applied)
+	for safe > 0 && !d.applied[safe-1].synced {
+		safe--
+	}
+	d.applied = d.applied[:safe+d.rand.IntN(len(d.applied)-safe+1)]
+}
+
+type diskDB struct {
+	state.DB
+	d *disk
+}
+
+// Apply keeps a copy.
+func (db *diskDB) Apply(b *state.Batch, sync bool) error {
+	var kept state.Batch
+	for from, to := range b.DeletedRanges() {
+		kept.DeleteRange(bytes.Clone(from), bytes.Clone(to))
+	}
+	for k, v := range b.Ops() {
+		if v == nil {
+			kept.Delete(k)
+		} else {
+			kept.Put(k, v)
+		}
+	}
+	db.d.applied = append(db.d.applied, applied{kept, sync})
+	return db.DB.Apply(b, sync)
+}

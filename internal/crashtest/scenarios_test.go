@@ -1,0 +1,163 @@
+package crashtest
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/weirstream/weir/connector/kafka"
+	"github.com/weirstream/weir/internal/faults/oracle"
+	"github.com/weirstream/weir/internal/wire"
+	"github.com/weirstream/weir/serde"
+	"github.com/weirstream/weir/stream"
+	"github.com/weirstream/weir/window"
+)
+
+// scenarios are the shapes of topologies that differ in what a checkpoint consists of.
+func scenarios() []scenario {
+	return []scenario{
+		{name: "pass", build: pass, check: everything},
+		{name: "filter", build: filter, check: nothing},
+		{name: "count", build: count, check: sums},
+		{name: "count-disk", build: count, check: sums, disk: true},
+		{name: "nameless", build: count, check: sums, config: nameless},
+		{name: "repartition-local", build: repartition, check: sums},
+		{name: "repartition-kafka", build: repartition, check: sums, config: overKafka},
+		{name: "repartition-kafka-disk", build: repartition, check: sums, config: overKafka, disk: true},
+		{name: "windows-local", build: windows, check: closed},
+		{name: "windows-kafka", build: windows, check: closed, config: overKafka},
+		{name: "outside", build: outside, check: collected},
+		{name: "at-least-once", build: repartition, check: atLeast, config: atLeastOnce},
+	}
+}
+
+func overKafka(c *stream.Config)   { c.Exchange = stream.Kafka }
+func atLeastOnce(c *stream.Config) { c.Guarantee = stream.AtLeastOnce }
+
+// nameless processes have no name that they keep: the one before is a stranger, to be fenced.
+func nameless(c *stream.Config) { c.Instance = "" }
+
+// source reads in. The clock jumps in these tests, and what is late must not depend on it: no partition counts as idle.
+func source(b *stream.Builder) *stream.Stream[string, string] {
+	return b.Source(kafka.Source("in", serde.String, serde.String), stream.IdleAfter(24*time.Hour))
+}
+
+// pass has no state: its checkpoints are outputs and positions.
+func pass(b *stream.Builder, _ *world) {
+	source(b).MapValues(func(v string) string { return v }).To(kafka.Sink("out", serde.String, serde.String))
+}
+
+func everything(out oracle.Records, _ *world) error { return oracle.Once(out, values()) }
+
+// filter lets nothing through: positions move on without a transaction.
+func filter(b *stream.Builder, _ *world) {
+	source(b).Filter(func(string, string) bool { return false }).To(kafka.Sink("out", serde.String, serde.String))
+}
+
+func nothing(out oracle.Records, _ *world) error { return oracle.Once(out, nil) }
+
+// count emits every sum of each key: state, changelog, outputs and positions are one transaction.
+func count(b *stream.Builder, _ *world) {
+	source(b).GroupByKey().Count(stream.OnUpdate).ToStream().To(kafka.Sink("out", serde.String, serde.Int64))
+}
+
+func sums(out oracle.Records, _ *world) error {
+	return oracle.Counts(out, counted(), serde.Int64.Decode)
+}
+
+// repartition counts behind an exchange.
+func repartition(b *stream.Builder, _ *world) {
+	source(b).
+		Map(func(k, v string) (string, string) { return k, v }).
+		GroupByKey().Count(stream.OnUpdate).ToStream().
+		To(kafka.Sink("out", serde.String, serde.Int64))
+}
+
+// atLeast is what at-least-once promises of counts: outputs may repeat and even fall back, but none is missing, and with repeated
+// repartition records the last one may be too great.
+func atLeast(out oracle.Records, _ *world) error {
+	last := map[string]int64{}
+	for _, records := range out {
+		for _, r := range records {
+			n, err := serde.Int64.Decode(r.Value)
+			if err != nil {
+				return err
+			}
+			if key := string(r.Key); n > last[key]+1 {
+				return fmt.Errorf("key %s has %d after %d", key, n, last[key])
+			} else if n > last[key] {
+				last[key] = n
+			}
+		}
+	}
+	for key, n := range counted() {
+		if last[key] < n {
+			return fmt.Errorf("key %s ends with %d, want %d at least", key, last[key], n)
+		}
+	}
+	return nil
+}
+
+// windowSize is that of tumbling windows.
+const windowSize = 20 * time.Second
+
+// windows emits the counts of closed windows: timers, watermarks and what is held back are part of the checkpoint.
+func windows(b *stream.Builder, _ *world) {
+	source(b).
+		Map(func(k, v string) (string, string) { return k, v }).
+		GroupByKey().Window(window.Tumbling(windowSize)).Count().ToStream().
+		Map(func(k window.Key[string], n int64) (string, int64) {
+			return fmt.Sprintf("%s@%d", k.Key, k.Span.Start().UnixMilli()), n
+		}).
+		To(kafka.Sink("out", serde.String, serde.Int64))
+}
+
+// closed checks that each window came once and with all that belongs to it. Which of the last ones have closed depends on
+// what became idle.
+func closed(out oracle.Records, _ *world) error {
+	want, late := map[string]int64{}, map[string]bool{}
+	for i := range records {
+		at := eventTime.Add(time.Duration(i) * time.Second).Truncate(windowSize)
+		name := fmt.Sprintf("%s@%d", key(i), at.UnixMilli())
+		want[name]++
+		late[name] = i > records-2*int(windowSize/time.Second)
+	}
+	var errs []error
+	seen := map[string]bool{}
+	for _, records := range out {
+		for _, r := range records {
+			n, err := serde.Int64.Decode(r.Value)
+			name := string(r.Key)
+			if err != nil || n != want[name] || seen[name] {
+				errs = append(errs, fmt.Errorf("window %s has %d (%v), seen before: %v, want %d once", name, n, err, seen[name], want[name]))
+			}
+			seen[name] = true
+		}
+	}
+	for name := range want {
+		if !seen[name] && !late[name] {
+			errs = append(errs, fmt.Errorf("window %s is missing", name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// outside writes to a sink that is not on the cluster: in two phases, its handles in the transaction.
+func outside(b *stream.Builder, w *world) {
+	source(b).GroupByKey().Count(stream.OnUpdate).ToStream().To(w.sink)
+}
+
+func collected(_ oracle.Records, w *world) error {
+	all := oracle.Records{}
+	for _, r := range w.sink.Records() {
+		v, err := serde.Int64.Append(nil, r.Value)
+		if err != nil {
+			return err
+		}
+		all[0] = append(all[0], wire.Record{Key: []byte(r.Key), Value: v})
+	}
+	if n := w.sink.Prepared(); n > 0 {
+		return fmt.Errorf("%d handles are neither committed nor dropped", n)
+	}
+	return oracle.Counts(all, counted(), serde.Int64.Decode)
+}

@@ -1,0 +1,89 @@
+package crashtest
+
+import (
+	"flag"
+	"hash/fnv"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weirstream/weir/internal/faults"
+)
+
+var (
+	seeds = flag.Int("seeds", 100, "how many seeds each scenario is run with")
+	first = flag.Uint64("seed", 0, "the first of them")
+)
+
+// plan is what a seed stands for: common faults for a while, and up to three kills.
+func plan(s scenario, seed uint64) faults.Plan {
+	h := fnv.New64a()
+	h.Write([]byte(s.name))
+	r := rand.New(rand.NewPCG(seed, h.Sum64()))
+	p := faults.Plan{Seed: seed, Last: 600, PassAtMost: 90 * time.Second} // sessions and transactions end meanwhile
+	for range r.IntN(4) {
+		p.Kills = append(p.Kills, 1+r.IntN(400))
+	}
+	return p
+}
+
+func TestUndisturbed(t *testing.T) {
+	for _, s := range scenarios() {
+		t.Run(s.name, func(t *testing.T) {
+			j := faults.NewRandom(faults.Plan{Odds: map[faults.Kind]faults.Odds{}})
+			if err := run(s, j); err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%d requests", j.Requests())
+		})
+	}
+}
+
+func TestSeeds(t *testing.T) {
+	for _, s := range scenarios() {
+		t.Run(s.name, func(t *testing.T) {
+			began, fates := time.Now(), 0
+			for seed := *first; seed < *first+uint64(*seeds); seed++ {
+				j := faults.NewRandom(plan(s, seed))
+				if err := run(s, j); err != nil {
+					script := faults.Shrink(j.Script(), func(shorter faults.Script) bool { return run(s, shorter.Judge()) != nil })
+					t.Fatalf("seed %d: %v\nagain: go test ./internal/crashtest -run TestSeeds/%s -seeds 1 -seed %d\nshrunk to\n%s", seed, err, s.name, seed, script)
+				}
+				fates += len(j.Script())
+			}
+			t.Logf("%d seeds, %d faults, %v each", *seeds, fates, time.Since(began)/time.Duration(*seeds))
+		})
+	}
+}
+
+// Scripts are named after the scenario they are for: what failed once, and what is known to be dangerous.
+func TestScripts(t *testing.T) {
+	for _, s := range scenarios() {
+		files, err := filepath.Glob("testdata/" + s.name + ".*.txt")
+		if err != nil {
+			t.Fatal(err)
+		}
+		common, err := filepath.Glob("testdata/all.*.txt")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range append(files, common...) {
+			t.Run(s.name+"/"+strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+				text, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				script, err := faults.Parse(string(text))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := run(s, script.Judge()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
