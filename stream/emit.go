@@ -27,8 +27,13 @@ type emitter[K, V any] struct {
 
 // newEmitter makes the one of the node being made, whose default is to emit at checkpoints.
 func newEmitter[K, V any](in *instance, r *rows[K, V], e emission) *emitter[K, V] {
-	em := &emitter[K, V]{rows: r, next: changes[K, V](in), ctx: &in.task.Context, node: in.self(), when: e.when,
-		eager: e.when == onUpdate, needsOld: needsOld(in.node), hold: task.MaxTime, gone: task.MinTime}
+	return emitterTo(in, r, changes[K, V](in), e, needsOld(in.node))
+}
+
+// emitterTo is newEmitter where a row is not what is emitted.
+func emitterTo[K, V any](in *instance, r *rows[K, V], next recv[K, table.Change[V]], e emission, needsOld bool) *emitter[K, V] {
+	em := &emitter[K, V]{rows: r, next: next, ctx: &in.task.Context, node: in.self(), when: e.when,
+		eager: e.when == onUpdate, needsOld: needsOld, hold: task.MaxTime, gone: task.MinTime}
 	hooks := &in.self().Hooks
 	switch e.when {
 	case byDefault, onCheckpoint:
@@ -90,6 +95,23 @@ func (e *emitter[K, V]) holdFor(c *task.Context, entry *overlay.Entry[row[V]]) {
 		e.hold = t
 		e.node.Hold(t)
 	}
+}
+
+// idle reports whether rows may go without being taken for deleted.
+func (e *emitter[K, V]) idle() bool {
+	return e.when != onCheckpoint && e.hold == task.MaxTime
+}
+
+// waits reports whether a row was changed, or may have been, since it was emitted last.
+func (e *emitter[K, V]) waits(key []byte) bool {
+	switch e.when {
+	case onCheckpoint:
+		return true // its removal would be taken for a deletion before the next checkpoint
+	case everyPeriod:
+		_, ok := e.pending.store.Get(key)
+		return ok
+	}
+	return false
 }
 
 // release says that nothing is held back any more.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -68,7 +69,7 @@ func settings() []setting {
 	}
 }
 
-// run sends events to the sources they are for, in order, and returns what came out at "out", sorted.
+// run sends events to the sources they are for, in order, and returns what came out at "out".
 func run[K, V any](t *testing.T, s setting, build func(b *stream.Builder), inputs map[string][]event) []stream.Record[K, V] {
 	t.Helper()
 	r := rand.New(rand.NewPCG(s.seed, 0))
@@ -116,11 +117,7 @@ func run[K, V any](t *testing.T, s setting, build func(b *stream.Builder), input
 	if err := d.Err(); err != nil {
 		t.Fatalf("%v: %v", s, err)
 	}
-	records := out.Read()
-	slices.SortFunc(records, func(a, b stream.Record[K, V]) int {
-		return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(fmt.Sprint(a.Key), fmt.Sprint(b.Key)), cmp.Compare(fmt.Sprint(a.Value), fmt.Sprint(b.Value)))
-	})
-	return records
+	return out.Read()
 }
 
 // lines prints records without what depends on where they were.
@@ -167,4 +164,33 @@ func difference(got, want []string) string {
 	slices.Sort(extra)
 	return fmt.Sprintf("got %d, want %d; missing %d: %q; unexpected %d: %q", len(got), len(want),
 		len(missing), missing[:min(8, len(missing))], len(extra), extra[:min(8, len(extra))])
+}
+
+// rowsOf is what a table's output amounts to in the end.
+func rowsOf[K, V any](records []stream.Record[K, V]) []string {
+	rows := map[string]string{}
+	for _, r := range records {
+		if k := fmt.Sprint(r.Key); r.Deleted {
+			delete(rows, k)
+		} else {
+			rows[k] = fmt.Sprint(r.Value)
+		}
+	}
+	var out []string
+	for k, v := range rows {
+		out = append(out, k+" "+v)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// untimed takes the times off lines.
+func untimed(lines []string) []string {
+	var out []string
+	for _, l := range lines {
+		_, l, _ = strings.Cut(l, " ")
+		out = append(out, l)
+	}
+	slices.Sort(out)
+	return out
 }

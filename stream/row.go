@@ -100,7 +100,7 @@ func rowsOf[K, V any](in *instance, n *topology.Node) *rows[K, V] {
 	}
 	s := in.results[n].(*rowSerdes[K, V])
 	r := &rows[K, V]{key: s.key, store: openStore(in, "table", n.Stores[0], s.key, rowSerde[V]{s.value}, serde.Plain[V](), cloneRow(s.value),
-		needsOld(n) && atCheckpoints(specOf(n).opts.emit))}
+		(needsOld(n) || specOf(n).keepsOld) && atCheckpoints(specOf(n).opts.emit))}
 	in.stores[n] = r
 	return r
 }

@@ -142,7 +142,7 @@ func (s *spans[K, R, WK]) advance(w int64) {
 		s.last = task.MinTime
 		s.close(end)
 	}
-	if s.emit.when == onClose || s.emit.when == onUpdate {
+	if s.emit.idle() {
 		s.drop()
 	}
 	s.ask()
@@ -153,7 +153,7 @@ func (s *spans[K, R, WK]) ask() {
 	if len(s.ends) > 0 {
 		s.node.At(s.closing(s.ends[0]))
 	}
-	if len(s.closed) > 0 {
+	if len(s.closed) > 0 && s.emit.idle() { // else drop is called when what waits was emitted
 		s.node.At(span.Add(s.closing(s.closed[0]), s.retain))
 	}
 }
