@@ -316,16 +316,32 @@ func TestRecordsWithoutASchemaInState(t *testing.T) {
 func TestLimits(t *testing.T) {
 	s := avro.Of[[]byte]()
 	big := make([]byte, avro.MaxValueBytes+1)
-	b, err := s.Append(nil, big)
+	if _, err := s.Append(nil, big); err == nil || !strings.Contains(err.Error(), "at most") {
+		t.Errorf("a value beyond the limit was written: %v", err)
+	}
+	b, err := s.Append(nil, big[:avro.MaxValueBytes-20])
 	must(t, len(b), err)
-	if _, err := s.Decode(b); err == nil || !strings.Contains(err.Error(), "at most") {
+	if _, err := s.Decode(append(b, make([]byte, 40)...)); err == nil || !strings.Contains(err.Error(), "at most") {
 		t.Errorf("a value beyond the limit: %v", err)
 	}
-	b, err = s.Append(b[:0], big[:avro.MaxValueBytes-20])
-	must(t, len(b), err)
 	if v, err := s.Decode(b); err != nil || len(v) != avro.MaxValueBytes-20 {
 		t.Errorf("a value below the limit: %v", err)
 	}
+}
+
+// A value that contains itself has no encoding; it must not take the process with it.
+func TestAValueThatContainsItself(t *testing.T) {
+	tree := avrotest.Tree{Name: "a", Kids: []avrotest.Tree{}}
+	tree.Left = &tree
+	if _, err := avro.Of[avrotest.Tree]().Append(nil, tree); err == nil {
+		t.Error("it was written")
+	}
+	list := avrotest.Tree{Kids: []avrotest.Tree{}}
+	for range 450 {
+		next := list
+		list = avrotest.Tree{Left: &next, Kids: []avrotest.Tree{}}
+	}
+	roundTrip(t, avro.Of[avrotest.Tree](), list)
 }
 
 // The shield says the same as the codec about everything that is broken.

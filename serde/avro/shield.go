@@ -13,7 +13,7 @@ const (
 	// MaxValueBytes is the longest value that is decoded. Kafka's default limit is 1 MiB.
 	MaxValueBytes = 64 << 20
 
-	// maxDepth is how deep values may nest. A linked list of a thousand records is still read.
+	// maxDepth is how deep values may nest. A linked list takes two levels a record: the union of its pointer, and the record.
 	maxDepth = 1000
 
 	// maxEmptyItems bounds the items of an array whose items have no bytes: nothing else does.

@@ -21,15 +21,18 @@ func newValues[T any]() *values[T] {
 	return v
 }
 
-// append encodes v at the end of dst.
+// append encodes v at the end of dst. What decode would refuse is refused here.
 func (c *values[T]) append(dst []byte, v T, encode Encoder) ([]byte, error) {
 	box := c.boxes.Get().(*T)
 	*box = v
-	var err error
-	if c.valid != nil && !c.valid(unsafe.Pointer(box)) {
+	before := len(dst)
+	dst, err := encode(dst, box)
+	switch {
+	case err != nil:
+	case len(dst)-before > MaxValueBytes:
+		err = fmt.Errorf("it has %d bytes, at most %d are written", len(dst)-before, MaxValueBytes)
+	case c.valid != nil && !c.valid(unsafe.Pointer(box)): // after encoding, which ends with an error where a value contains itself
 		err = errText
-	} else {
-		dst, err = encode(dst, box)
 	}
 	clear(unsafe.Slice(box, 1))
 	c.boxes.Put(box)
