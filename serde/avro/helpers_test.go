@@ -10,3 +10,11 @@ func fromHex(t testing.TB, s string) []byte {
 	b, err := hex.DecodeString(s)
 	return must(t, b, err)
 }
+
+// must1 is must where there is no test to fail: before one starts.
+func must1[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
