@@ -43,6 +43,7 @@ type instance struct {
 	letters map[any]*letterBox
 	stores  map[*topology.Node]any // typed stores, by the node that owns them
 	opened  map[string]task.Store  // by name
+	shared  map[string]any         // stores of processors
 	errs    []error
 }
 
@@ -58,7 +59,9 @@ func (p *program) compile(sub *topology.Sub, env *engine.TaskEnv) (*task.Task, e
 		letters: map[any]*letterBox{},
 		stores:  map[*topology.Node]any{},
 		opened:  map[string]task.Store{},
+		shared:  map[string]any{},
 	}
+	in.task.UserContext = env.Context
 	for _, n := range sub.Nodes {
 		var parents []*task.Node
 		for _, e := range n.Parents {

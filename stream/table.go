@@ -17,6 +17,8 @@ type Table[K, V any] struct {
 	value serde.Serde[V]
 	// lookup makes the reader of the table's rows in a task of its sub-topology, as they are now.
 	lookup func(in *instance) lookup[K, V]
+	// scan makes what iterates over them; nil for a table that keeps none.
+	scan func(in *instance) scanner[K, V]
 }
 
 // A lookup finds the row of a key now, its time with it. The value is the caller's.
@@ -67,7 +69,7 @@ func stored[K, V any](b *Builder, kind topology.Kind, name string, o settings, k
 	}
 	n := b.add(kind, o, op, parents...)
 	n.Stores, n.Table = namesOf(op.stores), true
-	return &Table[K, V]{b: b, node: n, key: key, value: value, lookup: func(in *instance) lookup[K, V] { return rowsOf[K, V](in, n).get }}
+	return &Table[K, V]{b: b, node: n, key: key, value: value, lookup: func(in *instance) lookup[K, V] { return rowsOf[K, V](in, n).get }, scan: scanRows[K, V](n)}
 }
 
 // needsOld reports whether anything behind a table's node looks at old values.

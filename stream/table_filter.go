@@ -1,6 +1,8 @@
 package stream
 
 import (
+	"iter"
+
 	"github.com/weirstream/weir/internal/task"
 	"github.com/weirstream/weir/table"
 )
@@ -34,6 +36,20 @@ func (t *Table[K, V]) Filter(f func(k K, v V) bool, opts ...Option) *Table[K, V]
 				return *new(V), 0, false
 			}
 			return v, at, ok
+		}
+	}
+	if t.scan != nil {
+		c.scan = func(in *instance) scanner[K, V] {
+			all := t.scan(in)
+			return func(from, to *K) iter.Seq2[K, V] {
+				return func(yield func(K, V) bool) {
+					for k, v := range all(from, to) {
+						if f(k, v) && !yield(k, v) {
+							return
+						}
+					}
+				}
+			}
 		}
 	}
 	return &c

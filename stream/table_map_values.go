@@ -1,6 +1,8 @@
 package stream
 
 import (
+	"iter"
+
 	"github.com/weirstream/weir/internal/task"
 	"github.com/weirstream/weir/table"
 )
@@ -25,7 +27,7 @@ func (t *Table[K, V]) MapValues[V2 any](f func(v V) V2, opts ...Option) *Table[K
 	}}
 	n := t.b.add("map-rows", plainOptions(opts), op, at(t.node))
 	n.Table = true
-	return &Table[K, V2]{b: t.b, node: n, key: t.key, value: keep[V2](t.value), lookup: func(in *instance) lookup[K, V2] {
+	out := &Table[K, V2]{b: t.b, node: n, key: t.key, value: keep[V2](t.value), lookup: func(in *instance) lookup[K, V2] {
 		get := t.lookup(in)
 		return func(k K) (v V2, at int64, ok bool) {
 			from, at, ok := get(k)
@@ -35,4 +37,19 @@ func (t *Table[K, V]) MapValues[V2 any](f func(v V) V2, opts ...Option) *Table[K
 			return v, at, ok
 		}
 	}}
+	if t.scan != nil {
+		out.scan = func(in *instance) scanner[K, V2] {
+			all := t.scan(in)
+			return func(from, to *K) iter.Seq2[K, V2] {
+				return func(yield func(K, V2) bool) {
+					for k, v := range all(from, to) {
+						if !yield(k, f(v)) {
+							return
+						}
+					}
+				}
+			}
+		}
+	}
+	return out
 }

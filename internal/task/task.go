@@ -1,6 +1,7 @@
 package task
 
 import (
+	"context"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -11,6 +12,8 @@ type Task struct {
 	Name      string
 	Partition int
 	Context   Context
+
+	UserContext context.Context // ends with the task: for user functions that make calls
 
 	Inputs []Input
 	Nodes  []*Node // upstream first

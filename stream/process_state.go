@@ -1,0 +1,308 @@
+package stream
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/weirstream/weir/internal/overlay"
+	"github.com/weirstream/weir/internal/overlay/keys"
+	"github.com/weirstream/weir/serde"
+	"github.com/weirstream/weir/state"
+)
+
+// declare notes a state, or returns its bound serdes when a task is being made.
+func declare[B any](d *declarations, b *boundProcess, name string, opts []StateOption, bind func(*binding) (B, error)) (bound B, set settings, declaring bool) {
+	set = collect(opts, func(o StateOption, s *settings) { o.state(s) })
+	if d == nil {
+		return b.states[name].(B), set, false
+	}
+	if set.ttl < 0 {
+		d.problem(fmt.Errorf("state %s: TTL %v is negative", name, set.ttl))
+	}
+	d.states = append(d.states, &stateDecl{name: name, ttl: set.ttl > 0, bind: func(at *binding) (any, error) { return bind(at) }})
+	return bound, set, true
+}
+
+// A cell is the part of a state that all kinds share: its store, whose rows carry when they were written, and how the record at hand
+// undoes what it has changed.
+type cell[V any] struct {
+	run   *processing
+	store *overlay.Store[V]
+	ttl   *ttl
+	name  string
+	buf   []byte
+}
+
+func openCell[V any](in *instance, run *processing, name string, s serde.Serde[V], plain bool, o settings) cell[V] {
+	c := cell[V]{run: run, name: name, store: openStore(in, "process", name, serde.Bytes, s, plain, nil, false)}
+	if o.ttl > 0 {
+		c.ttl = openTTL(in, run, name, o.ttl)
+		run.prune = append(run.prune, func(now int64) { c.ttl.prune(now, c.expire) })
+	}
+	return c
+}
+
+// key is the encoded key of the record or timer at hand, as a prefix that no other key's begins with.
+func (c *cell[V]) key() []byte {
+	if !c.run.hasKey {
+		panic(fmt.Errorf("state %s is used where no key is at hand: only the functions for records and timers have one", c.name))
+	}
+	c.buf = keys.AppendBytes(c.buf[:0], c.run.key)
+	return c.buf
+}
+
+// set changes an entry; remove deletes it.
+func (c *cell[V]) set(e *overlay.Entry[V], v V) {
+	c.remember(e)
+	c.store.Set(e, v)
+}
+
+func (c *cell[V]) remove(e *overlay.Entry[V]) {
+	if e.Found() {
+		c.remember(e)
+		c.store.Remove(e)
+	}
+}
+
+func (c *cell[V]) remember(e *overlay.Entry[V]) {
+	if c.run.guarded {
+		before := c.store.Save(e)
+		c.run.undo = append(c.run.undo, func() { c.store.Undo(before) })
+	}
+}
+
+// removeAll deletes every row whose key begins with prefix.
+func (c *cell[V]) removeAll(prefix []byte) {
+	var found [][]byte
+	for k := range c.store.Prefix(prefix) {
+		found = append(found, append([]byte(nil), k...))
+	}
+	for _, k := range found {
+		c.remove(c.store.Entry(k))
+	}
+}
+
+// now is the wall clock in ms; written notes that the key's state was written now.
+func (c *cell[V]) now() int64 { return c.run.node.Task().Now() }
+
+func (c *cell[V]) written(key []byte, before int64, had bool) {
+	if c.ttl != nil {
+		c.ttl.touch(key, before, had, c.now())
+	}
+}
+
+// expire deletes what was last written at or before limit. It is not part of a record, so nothing is remembered.
+func (c *cell[V]) expire(key []byte, limit int64) {
+	e := c.store.Entry(key)
+	if v, ok := e.Get(); !ok || any(v).(timed).writtenAt() > limit {
+		return
+	}
+	var found [][]byte
+	for k := range c.store.Prefix(key) {
+		found = append(found, append([]byte(nil), k...))
+	}
+	for _, k := range found {
+		c.store.Remove(c.store.Entry(k))
+	}
+}
+
+// timed rows know when they were written, by the wall clock.
+type timed interface{ writtenAt() int64 }
+
+func (r row[V]) writtenAt() int64 { return r.t }
+
+// Value declares one value per key.
+func (p *Processor[K, K2, V2]) Value[T any](name string, s serde.Serde[T], opts ...StateOption) state.Value[T] {
+	b, o, declaring := declare(p.declared, p.bound, name, opts, func(at *binding) (serde.Serde[T], error) { return bindInternal(at, s, false) })
+	if declaring {
+		return nil
+	}
+	return &value[T]{openCell(p.in, p.run, p.in.node.Name+"-"+name, rowSerde[T]{b}, serde.Plain[T](), o)}
+}
+
+// A value is a state.Value.
+type value[T any] struct{ cell[row[T]] }
+
+func (v *value[T]) Get() (T, bool) {
+	r, ok := v.store.Get(v.key())
+	if !ok || v.ttl.gone(r.t, v.now()) {
+		return *new(T), false
+	}
+	return r.v, true
+}
+
+func (v *value[T]) Set(x T) {
+	e := v.store.Entry(v.key())
+	before, had := e.Get()
+	v.set(e, row[T]{x, v.now()})
+	v.written(v.buf, before.t, had)
+}
+
+func (v *value[T]) Clear() { v.remove(v.store.Entry(v.key())) }
+
+// List declares a list per key.
+func (p *Processor[K, K2, V2]) List[T any](name string, s serde.Serde[T], opts ...StateOption) state.List[T] {
+	b, o, declaring := declare(p.declared, p.bound, name, opts, func(at *binding) (serde.Serde[T], error) { return bindInternal(at, s, false) })
+	if declaring {
+		return nil
+	}
+	return &list[T]{openCell(p.in, p.run, p.in.node.Name+"-"+name, listRowSerde[T]{b}, serde.Plain[T](), o)}
+}
+
+// A listRow is an element of a list, or under the key alone its head: how many there are and when the last came.
+type listRow[T any] struct {
+	v       T
+	head    bool
+	n, time int64
+}
+
+func (r listRow[T]) writtenAt() int64 { return r.time }
+
+type listRowSerde[T any] struct{ element serde.Serde[T] }
+
+func (s listRowSerde[T]) Append(dst []byte, r listRow[T]) ([]byte, error) {
+	if !r.head {
+		return s.element.Append(append(dst, 0), r.v)
+	}
+	dst = binary.BigEndian.AppendUint64(append(dst, 1), uint64(r.n))
+	return binary.BigEndian.AppendUint64(dst, uint64(r.time)), nil
+}
+
+func (s listRowSerde[T]) Decode(b []byte) (r listRow[T], err error) {
+	switch {
+	case len(b) > 0 && b[0] == 0:
+		r.v, err = s.element.Decode(b[1:])
+		return r, err
+	case len(b) == 17 && b[0] == 1:
+		return listRow[T]{head: true, n: int64(binary.BigEndian.Uint64(b[1:])), time: int64(binary.BigEndian.Uint64(b[9:]))}, nil
+	}
+	return r, errors.New("the row of a list is damaged")
+}
+
+func (s listRowSerde[T]) Format() string { return "list/1:" + s.element.Format() }
+
+// A list is a state.List.
+type list[T any] struct{ cell[listRow[T]] }
+
+// head is the list's head, an empty one when it has expired.
+func (l *list[T]) head() (key []byte, h listRow[T], had bool) {
+	key = l.key()
+	h, had = l.store.Get(key)
+	if had && l.ttl.gone(h.time, l.now()) {
+		l.removeAll(key)
+		return key, listRow[T]{head: true}, false
+	}
+	h.head = true
+	return key, h, had
+}
+
+func (l *list[T]) Append(vs ...T) {
+	key, h, had := l.head()
+	before := h.time
+	n := len(key)
+	for _, v := range vs {
+		key = binary.BigEndian.AppendUint64(key[:n], uint64(h.n))
+		l.set(l.store.Entry(key), listRow[T]{v: v})
+		h.n++
+	}
+	key = key[:n]
+	h.time = l.now()
+	l.set(l.store.Entry(key), h)
+	l.written(key, before, had)
+}
+
+func (l *list[T]) Len() int {
+	_, h, _ := l.head()
+	return int(h.n)
+}
+
+func (l *list[T]) All() iter.Seq[T] {
+	return func(yield func(T) bool) {
+		key, h, _ := l.head()
+		if h.n == 0 {
+			return
+		}
+		for _, r := range l.store.Prefix(append([]byte(nil), key...)) {
+			if !r.head && !yield(r.v) {
+				return
+			}
+		}
+	}
+}
+
+func (l *list[T]) Clear() { l.removeAll(append([]byte(nil), l.key()...)) }
+
+// Map declares a map per key.
+func (p *Processor[K, K2, V2]) Map[F, T any](name string, f serde.Serde[F], s serde.Serde[T], opts ...StateOption) state.Map[F, T] {
+	b, o, declaring := declare(p.declared, p.bound, name, opts, func(at *binding) (mapSerdes[F, T], error) {
+		fb, err := bindInternal(at, f, true)
+		if err != nil {
+			return mapSerdes[F, T]{}, err
+		}
+		sb, err := bindInternal(at, s, false)
+		return mapSerdes[F, T]{fb, sb}, err
+	})
+	if declaring {
+		return nil
+	}
+	return &fields[F, T]{openCell(p.in, p.run, p.in.node.Name+"-"+name, rowSerde[T]{b.value}, serde.Plain[T](), o), b.field}
+}
+
+type mapSerdes[F, T any] struct {
+	field serde.Serde[F]
+	value serde.Serde[T]
+}
+
+// fields is a state.Map: each field is a row of its own, and expires on its own.
+type fields[F, T any] struct {
+	cell[row[T]]
+	field serde.Serde[F]
+}
+
+func (m *fields[F, T]) at(f F) []byte {
+	key, err := m.field.Append(m.key(), f)
+	if err != nil {
+		Reject(fmt.Errorf("state %s: field: %w", m.name, err))
+	}
+	m.buf = key
+	return key
+}
+
+func (m *fields[F, T]) Get(f F) (T, bool) {
+	r, ok := m.store.Get(m.at(f))
+	if !ok || m.ttl.gone(r.t, m.now()) {
+		return *new(T), false
+	}
+	return r.v, true
+}
+
+func (m *fields[F, T]) Set(f F, v T) {
+	e := m.store.Entry(m.at(f))
+	before, had := e.Get()
+	m.set(e, row[T]{v, m.now()})
+	m.written(m.buf, before.t, had)
+}
+
+func (m *fields[F, T]) Delete(f F) { m.remove(m.store.Entry(m.at(f))) }
+
+func (m *fields[F, T]) All() iter.Seq2[F, T] {
+	return func(yield func(F, T) bool) {
+		prefix := append([]byte(nil), m.key()...)
+		for k, r := range m.store.Prefix(prefix) {
+			if m.ttl.gone(r.t, m.now()) {
+				continue
+			}
+			f, err := m.field.Decode(k[len(prefix):])
+			if err != nil {
+				panic(fmt.Errorf("state %s: stored field %q: %w", m.name, k[len(prefix):], err))
+			}
+			if !yield(f, r.v) {
+				return
+			}
+		}
+	}
+}
+
+func (m *fields[F, T]) Clear() { m.removeAll(append([]byte(nil), m.key()...)) }
