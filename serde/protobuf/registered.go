@@ -19,7 +19,7 @@ import (
 // It reads what any schema of the registry wrote, once that schema is seen to fit: the message has T's full name, and no field that both have
 // changed its type. It writes with T's schema, which is registered on first use together with the files that it imports,
 // each under its path as the subject; or as [Version] and [UseLatest] say. What the registry objects to is reported by Build when
-// the registry answers then.
+// the registry answers then; of a schema with imports, which not every registry can check, by the first record that is written.
 //
 // A registry that is down pauses the task, when and only when it meets an id that it has not met before.
 func Registered[T any](opts ...Option) serde.Serde[T] {
@@ -251,6 +251,11 @@ func (b *bound[T]) preflight() error {
 	if err != nil {
 		return err
 	}
+	if len(s.References) > 0 {
+		// Apicurio 3.3.3 does not follow references when it checks, and calls the schema invalid; it does when it
+		// registers, which is soon enough.
+		return nil
+	}
 	return b.at.Registry.Compatible(context.Background(), subject, s)
 }
 
@@ -288,18 +293,26 @@ func standard(file protoreflect.FileDescriptor) bool {
 	return file.Package() == "google.protobuf" || file.Package().Parent() == "google.protobuf"
 }
 
-// reference finds, or makes, the version of an import.
+// reference finds, or makes, the version of an import. The latest one is asked for first: it is nearly always the one, and
+// a registry's client remembers for a while that a version was not there, which must not outlast our own registration.
 func (p publisher) reference(file protoreflect.FileDescriptor) (serde.Reference, error) {
 	subject := file.Path()
 	s, err := p.schema(file)
 	if err != nil {
 		return serde.Reference{}, err
 	}
-	if version, err := p.versionOf(subject, s); err == nil || !errors.Is(err, errNotRegistered) || !p.register {
-		return serde.Reference{Name: subject, Subject: subject, Version: version}, err
-	}
-	if _, err := p.to.Register(context.Background(), subject, s); err != nil {
+	ctx := context.Background()
+	_, latest, err := p.to.Latest(ctx, subject)
+	switch {
+	case err == nil && p.same(latest, s):
+	case err != nil && !errors.Is(err, serde.ErrUnknownSchema):
 		return serde.Reference{}, wrap(err)
+	case !p.register:
+		return serde.Reference{}, errNotRegistered
+	default:
+		if _, err := p.to.Register(ctx, subject, s); err != nil {
+			return serde.Reference{}, wrap(err)
+		}
 	}
 	version, err := p.versionOf(subject, s)
 	return serde.Reference{Name: subject, Subject: subject, Version: version}, err
@@ -311,31 +324,36 @@ const (
 	maxGap      = 10
 )
 
-// versionOf returns the version of a subject that means what s means. A registry's contract tells ids, not versions, so they are looked at from
-// the first on; versions never change, and a client keeps them.
+// versionOf returns the version of a subject that means what s means, which is there. A registry's contract tells ids,
+// not versions, so they are looked at from the first on; versions never change, and a client keeps them.
 func (p publisher) versionOf(subject string, s serde.Schema) (int, error) {
-	want, err := p.meaning(s)
-	if err != nil {
-		return 0, err
-	}
 	for version, gap := 1, 0; version <= maxVersions && gap < maxGap; version++ {
 		_, have, err := p.to.Version(context.Background(), subject, version)
-		if errors.Is(err, serde.ErrUnknownSchema) {
+		switch {
+		case errors.Is(err, serde.ErrUnknownSchema):
 			gap++
 			continue
-		}
-		if err != nil {
+		case err != nil:
 			return 0, wrap(err)
+		case p.same(have, s):
+			return version, nil
 		}
 		gap = 0
-		if have.Text == s.Text && slices.Equal(have.References, s.References) {
-			return version, nil
-		}
-		if got, err := p.meaning(have); err == nil && maps.Equal(got, want) {
-			return version, nil
-		}
 	}
-	return 0, errNotRegistered
+	return 0, fmt.Errorf("protobuf: %w: subject %q does not show the version that it has been given", serde.ErrRegistryUnavailable, subject)
+}
+
+// same reports whether two schemas are one file, in whatever words.
+func (p publisher) same(have, want serde.Schema) bool {
+	if have.Text == want.Text && slices.Equal(have.References, want.References) {
+		return true
+	}
+	a, err := p.meaning(have)
+	if err != nil {
+		return false
+	}
+	b, err := p.meaning(want)
+	return err == nil && maps.Equal(a, b)
 }
 
 // meaning is the shapes of a schema's messages by name: what two texts of one file have in common.
