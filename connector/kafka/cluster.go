@@ -65,6 +65,7 @@ func (c *Cluster) Connect(ctx context.Context, app string) (wire.Log, error) {
 	start := time.Now()
 	wait := newBackoff()
 	dir := newDirectory(d, c.Brokers)
+	var last error // the reason, rather than that time is up
 	for {
 		trying, cancel := context.WithDeadline(ctx, start.Add(within))
 		err := dir.refresh(trying)
@@ -73,10 +74,15 @@ func (c *Cluster) Connect(ctx context.Context, app string) (wire.Log, error) {
 			return newLog(d, dir, app), nil
 		}
 		if ctx.Err() != nil {
+			dir.close()
 			return nil, fmt.Errorf("kafka: connecting to %s: %w", strings.Join(c.Brokers, ", "), context.Cause(ctx))
 		}
+		if last == nil || !errors.Is(err, context.DeadlineExceeded) {
+			last = err
+		}
 		if errors.Is(err, wire.ErrRefused) || time.Since(start) >= within {
-			return nil, fmt.Errorf("kafka: no broker of %s could be used within %v: %w", strings.Join(c.Brokers, ", "), within, err)
+			dir.close()
+			return nil, fmt.Errorf("kafka: no broker of %s could be used within %v: %w", strings.Join(c.Brokers, ", "), within, last)
 		}
 		d.log.Warn("kafka: cannot connect yet", "brokers", c.Brokers, "error", err)
 		wait.sleep(ctx, start.Add(within))
@@ -96,7 +102,6 @@ func (c *Cluster) dialer(app string) (*dialer, error) {
 		s.ClientID = app
 	}
 	s.Net.ReadTimeout, s.Net.WriteTimeout = requestTimeout, requestTimeout
-	s.Net.TLS.Enable, s.Net.TLS.Config = c.TLS != nil, c.TLS
 	if c.SASL != nil {
 		wrong = append(wrong, c.SASL.apply(s))
 	}
@@ -110,7 +115,7 @@ func (c *Cluster) dialer(app string) (*dialer, error) {
 	if log == nil {
 		log = slog.Default()
 	}
-	return &dialer{settings: s, timeout: cmpOr(c.DialTimeout, defaultDialTimeout), log: log}, nil
+	return &dialer{settings: s, tls: c.TLS, timeout: cmpOr(c.DialTimeout, defaultDialTimeout), log: log}, nil
 }
 
 func (s *SASL) apply(c *sarama.Config) error {

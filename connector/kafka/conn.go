@@ -2,6 +2,7 @@ package kafka
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -18,6 +19,7 @@ import (
 // A dialer opens connections with the settings of one Cluster.
 type dialer struct {
 	settings *sarama.Config
+	tls      *tls.Config // nil is plain text
 	timeout  time.Duration
 	log      *slog.Logger
 }
@@ -35,7 +37,7 @@ func (d *dialer) open(ctx context.Context, addr string) (*conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.timeout)
 	defer cancel()
 	settings := *d.settings
-	c := &conn{Broker: sarama.NewBroker(addr), addr: addr, tcp: &tcp{ctx: ctx}}
+	c := &conn{Broker: sarama.NewBroker(addr), addr: addr, tcp: &tcp{dialer: d, ctx: ctx}}
 	settings.Net.Proxy.Enable, settings.Net.Proxy.Dialer = true, c.tcp
 	if err := c.Open(&settings); err != nil {
 		return nil, fmt.Errorf("kafka: broker %s: %w", addr, err)
@@ -64,8 +66,33 @@ func (c *conn) drop() {
 	_ = c.Close() // what is wrong with it was reported by the request that failed
 }
 
-// A tcp is sarama's dialer and keeps what it dialled, because only closing that ends a request that waits.
+// dial connects, and encrypts what it connected. sarama would do the latter itself and go on after a certificate that it refused.
+func (d *dialer) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	raw, err := new(net.Dialer).DialContext(ctx, network, addr)
+	if err != nil || d.tls == nil {
+		return raw, err
+	}
+	settings := d.tls.Clone()
+	if settings.ServerName == "" {
+		if settings.ServerName, _, err = net.SplitHostPort(addr); err != nil {
+			raw.Close()
+			return nil, err
+		}
+	}
+	if settings.MinVersion == 0 {
+		settings.MinVersion = tls.VersionTLS12
+	}
+	secure := tls.Client(raw, settings)
+	if err := secure.HandshakeContext(ctx); err != nil {
+		raw.Close()
+		return nil, err
+	}
+	return secure, nil
+}
+
+// A tcp is sarama's dialer for one connection, and keeps it, because only closing it ends a request that waits.
 type tcp struct {
+	*dialer
 	ctx context.Context
 	mu  struct {
 		sync.Mutex
@@ -76,8 +103,7 @@ type tcp struct {
 
 // Dial is called by sarama, once.
 func (t *tcp) Dial(network, addr string) (net.Conn, error) {
-	var d net.Dialer
-	raw, err := d.DialContext(t.ctx, network, addr)
+	raw, err := t.dial(t.ctx, network, addr)
 	if err != nil {
 		return nil, err
 	}
@@ -217,6 +243,11 @@ func (b *backoff) sleep(ctx context.Context, until time.Time) bool {
 
 // named gives an error of the broker the name that it has in wire, if it has one there. The broker's own words stay in it.
 func named(err error) error {
+	var certificate *tls.CertificateVerificationError
+	final := errors.As(err, &certificate) || errors.Is(err, sarama.ErrSASLAuthenticationFailed) // which sarama wraps in its own way
+	if final && !errors.Is(err, wire.ErrRefused) {
+		return fmt.Errorf("%w: %w", wire.ErrRefused, err)
+	}
 	var k sarama.KError
 	if !errors.As(err, &k) {
 		return err

@@ -67,7 +67,7 @@ func (l *clusterLog) Join(ctx context.Context, c wire.GroupConfig) (wire.Members
 	if len(c.Topics) == 0 {
 		return nil, fmt.Errorf("kafka: joining group %q: no topics: %w", c.Group, wire.ErrRefused)
 	}
-	m := &membership{log: l, config: c, dials: &dials{timeout: l.timeout}, events: make(chan wire.GroupEvent), rejoin: make(chan struct{}, 1)}
+	m := &membership{log: l, config: c, dials: &dials{dialer: l.dialer}, events: make(chan wire.GroupEvent), rejoin: make(chan struct{}, 1)}
 	m.mu.more, m.mu.claims = make(chan struct{}, 1), make(map[wire.TopicPartition]*claim)
 	s, err := m.settings()
 	if err != nil {

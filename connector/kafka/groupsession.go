@@ -193,8 +193,8 @@ func (m *membership) leaveStatic(ctx context.Context, who wire.Identity) error {
 
 // dials is the dialer of a group's client. It keeps its connections, to end them all at once.
 type dials struct {
-	timeout time.Duration
-	mu      struct {
+	*dialer
+	mu struct {
 		sync.Mutex
 		open   []net.Conn
 		killed bool
@@ -203,7 +203,9 @@ type dials struct {
 
 // Dial is called by sarama.
 func (d *dials) Dial(network, addr string) (net.Conn, error) {
-	raw, err := (&net.Dialer{Timeout: d.timeout}).Dial(network, addr)
+	ctx, cancel := context.WithTimeout(context.Background(), d.timeout)
+	defer cancel()
+	raw, err := d.dial(ctx, network, addr)
 	if err != nil {
 		return nil, err
 	}

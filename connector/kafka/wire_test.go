@@ -14,8 +14,8 @@ import (
 func TestWire(t *testing.T) {
 	addrs := brokers(t)
 	wiretest.Run(t, wiretest.Cluster{
-		Lenient:  !kafkatest.Real(),
-		Run:      fmt.Sprint(time.Now().UnixNano()),
+		Lenient: !kafkatest.Real(),
+		Run:     fmt.Sprint(time.Now().UnixNano()),
 		Connect: func(t *testing.T) wire.Log {
 			l, err := (&Cluster{Brokers: addrs}).Connect(t.Context(), "kit")
 			if err != nil {
