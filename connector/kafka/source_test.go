@@ -133,6 +133,25 @@ func TestSourceHeadersOnlyWhenWanted(t *testing.T) {
 	}
 }
 
+// byHeader finds in a header what is before the value.
+type byHeader struct{ serde.Serde[string] }
+
+func (byHeader) DecodeHeaders(b []byte, header func(name string) []byte) (string, error) {
+	return string(header("id")) + string(b), nil
+}
+
+// A serde that may find its schema in a header gets to see headers, and the last one of a name, also when nobody else does.
+func TestSourceDecodesWithHeaders(t *testing.T) {
+	r := newRig(t)
+	topic := r.topic(1)
+	r.produce(&kgo.Record{Topic: topic, Value: []byte("v"), Headers: []kgo.RecordHeader{{Key: "id", Value: []byte("0")}, {Key: "id", Value: []byte("1")}}},
+		&kgo.Record{Topic: topic, Value: []byte("v")})
+	all, _ := take(r, Source[string, string](topic, serde.String, byHeader{serde.String}), 0, "", 2)
+	if got := valuesOf(all); got != "1v v" || all[0].Headers != nil {
+		t.Errorf("got %s with headers %v", got, all[0].Headers)
+	}
+}
+
 func TestSourceStarts(t *testing.T) {
 	r := newRig(t)
 	topic := r.topic(1)

@@ -19,6 +19,7 @@ func (s *TopicSource[K, V]) Open(ctx context.Context, env connector.Env, partiti
 	if err != nil {
 		return nil, err
 	}
+	decode.headers = env.Headers
 	at, err := s.places(from)
 	if err != nil {
 		return nil, fmt.Errorf("source %q partition %d: %w", s.Name(), partition, err)
@@ -31,7 +32,7 @@ func (s *TopicSource[K, V]) Open(ctx context.Context, env connector.Env, partiti
 	if logger == nil {
 		logger = slog.Default()
 	}
-	how := wire.ReadOptions{Committed: true, Headers: env.Headers}
+	how := wire.ReadOptions{Committed: true, Headers: env.Headers || decode.looksAtHeaders()}
 	if s.pattern == nil && len(s.topics) == 1 {
 		t, err := openTopicReader(ctx, &s.reading, l, logger, wire.TopicPartition{Topic: s.topics[0], Partition: int32(partition)}, placeOf(at, s.topics[0]), how)
 		if err != nil {
@@ -70,8 +71,14 @@ type decoder[K, V any] struct {
 	value     serde.Serde[V]
 	nullKey   serde.Nullable[K] // nil unless the serde has a value for null
 	nullValue serde.Nullable[V]
+	headKey   serde.HeaderDecoder[K] // nil unless the serde may find its schema in a header
+	headValue serde.HeaderDecoder[V]
+	headers   bool // records keep their headers
 	time      func(K, V) time.Time
 }
+
+// looksAtHeaders reports whether headers are read even if nothing else in the topology looks at them.
+func (d *decoder[K, V]) looksAtHeaders() bool { return d.headKey != nil || d.headValue != nil }
 
 func (s *TopicSource[K, V]) decoder() (*decoder[K, V], error) {
 	key, value, err := s.serdes()
@@ -81,6 +88,8 @@ func (s *TopicSource[K, V]) decoder() (*decoder[K, V], error) {
 	d := &decoder[K, V]{key: key, value: value, time: s.time}
 	d.nullKey, _ = key.(serde.Nullable[K])
 	d.nullValue, _ = value.(serde.Nullable[V])
+	d.headKey, _ = key.(serde.HeaderDecoder[K])
+	d.headValue, _ = value.(serde.HeaderDecoder[V])
 	return d, nil
 }
 
@@ -92,7 +101,7 @@ func (d *decoder[K, V]) decode(at wire.TopicPartition, from *wire.Record, r *con
 		Time:   toTime(from.Time),
 		Origin: connector.Origin{Topic: at.Topic, Partition: at.Partition, Offset: from.Offset},
 	}
-	if len(from.Headers) > 0 {
+	if d.headers && len(from.Headers) > 0 {
 		r.Headers = make(connector.Headers, len(from.Headers))
 		for i, h := range from.Headers {
 			r.Headers[i] = connector.Header{Key: h.Key, Value: slices.Clone(h.Value)}
@@ -100,7 +109,7 @@ func (d *decoder[K, V]) decode(at wire.TopicPartition, from *wire.Record, r *con
 	}
 	switch {
 	case from.Key != nil:
-		if r.Key, err = d.key.Decode(from.Key); err != nil {
+		if r.Key, err = decodeWith(d.key, d.headKey, from.Key, from.Headers); err != nil {
 			return fmt.Errorf("key of %d bytes: %w", len(from.Key), err)
 		}
 	default:
@@ -111,7 +120,7 @@ func (d *decoder[K, V]) decode(at wire.TopicPartition, from *wire.Record, r *con
 	}
 	switch {
 	case from.Value != nil:
-		if r.Value, err = d.value.Decode(from.Value); err != nil {
+		if r.Value, err = decodeWith(d.value, d.headValue, from.Value, from.Headers); err != nil {
 			return fmt.Errorf("value of %d bytes: %w", len(from.Value), err)
 		}
 	case d.nullValue != nil:
@@ -127,6 +136,21 @@ func (d *decoder[K, V]) decode(at wire.TopicPartition, from *wire.Record, r *con
 		}
 	}
 	return nil
+}
+
+// decodeWith decodes a key or value with a look at the record's headers, where the serde wants one and there are some.
+func decodeWith[T any](s serde.Serde[T], head serde.HeaderDecoder[T], b []byte, headers []wire.Header) (T, error) {
+	if head == nil || len(headers) == 0 {
+		return s.Decode(b)
+	}
+	return head.DecodeHeaders(b, func(name string) []byte {
+		for i := len(headers) - 1; i >= 0; i-- {
+			if headers[i].Key == name {
+				return headers[i].Value
+			}
+		}
+		return nil
+	})
 }
 
 // A sourceReader reads a partition of one topic.
