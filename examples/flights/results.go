@@ -53,6 +53,7 @@ func read(ctx context.Context, brokers []string, lines int64) (*Results, error) 
 // each calls f for every committed record of a topic, up to its end as it is now.
 func each(ctx context.Context, brokers []string, topic string, f func(*kgo.Record) error) error {
 	client, err := kgo.NewClient(kgo.SeedBrokers(brokers...), kgo.ConsumeTopics(topic), kgo.FetchIsolationLevel(kgo.ReadCommitted()),
+		kgo.KeepControlRecords(), // the end of a partition may be markers
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
 	if err != nil {
 		return err
@@ -75,10 +76,10 @@ func each(ctx context.Context, brokers []string, topic string, f func(*kgo.Recor
 		}
 		fetches.EachPartition(func(p kgo.FetchTopicPartition) {
 			for _, rec := range p.Records {
-				if err == nil {
+				if err == nil && !rec.Attrs.IsControl() {
 					err = f(rec)
 				}
-				if rec.Offset+2 >= left[p.Partition] { // the last record, or the marker behind it
+				if rec.Offset+1 >= left[p.Partition] {
 					delete(left, p.Partition)
 				}
 			}
