@@ -112,6 +112,7 @@ func (in *input[K, V]) enter() {
 	c := &in.task.Context
 	c.Time, c.Headers, c.Origin, c.NoKey = in.time, in.rec.Headers, in.rec.Origin, in.rec.NoKey
 	c.Fault, c.Raw = in.node, in
+	c.Begin()
 }
 
 // Run processes records.

@@ -62,6 +62,7 @@ func (p *program) compile(sub *topology.Sub, env *engine.TaskEnv) (*task.Task, e
 		shared:  map[string]any{},
 	}
 	in.task.UserContext = env.Context
+	in.task.Explain = in.explain
 	for _, n := range sub.Nodes {
 		var parents []*task.Node
 		for _, e := range n.Parents {

@@ -62,6 +62,7 @@ func (o *localOut[K, V]) receive(c *task.Context, k K, v V) {
 	if o.pending[p] == nil {
 		o.pending[p] = make([]item[K, V], 0, o.size)
 	}
+	c.Effects++
 	o.pending[p] = append(o.pending[p], item[K, V]{k, v, c.Time, c.Headers, c.NoKey})
 	if len(o.pending[p]) >= localBatchSize {
 		o.send(p, 0)
@@ -201,6 +202,7 @@ func (l *localIn[K, V]) Run(until int64, budget int) (done int) {
 			ctx.Time, ctx.Headers, ctx.NoKey = it.time, it.headers, it.noKey
 			ctx.Origin = connector.Origin{Topic: l.name, Partition: int32(l.task.Partition), Offset: -1}
 			ctx.Fault, ctx.Raw = l.node, nil
+			ctx.Begin()
 			l.next(ctx, it.k, it.v)
 			c.i++
 			done++

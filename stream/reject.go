@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weirstream/weir/connector"
+	"github.com/weirstream/weir/internal/engine"
 	"github.com/weirstream/weir/internal/overlay"
 	"github.com/weirstream/weir/internal/task"
 	"github.com/weirstream/weir/serde"
@@ -60,8 +61,8 @@ func (r *rejecter) open(p Policy) {
 
 // apply carries a policy out.
 func (r *rejecter) apply(p Policy, c *task.Context, e *Error) {
-	if errors.Is(e.Err, serde.ErrRegistryUnavailable) || isTransient(e.Err) {
-		panic(task.Failure{Err: e})
+	if isOutage(e.Err) {
+		panic(waitFor(c, e))
 	}
 	switch p := p.(type) {
 	case skipPolicy:
@@ -141,7 +142,43 @@ func (b *letterBox) write(c *task.Context, e *Error) error {
 	add(headerPartition, strconv.Itoa(int(e.Origin.Partition)))
 	add(headerOffset, strconv.FormatInt(e.Origin.Offset, 10))
 	add(headerError, e.Err.Error())
+	c.Effects++
 	return b.w.Write(&b.rec)
+}
+
+// isOutage reports whether an error is of infrastructure, and says nothing about the record.
+func isOutage(err error) bool {
+	return isTransient(err) || errors.Is(err, serde.ErrRegistryUnavailable)
+}
+
+// waitFor is what a task panics with in an outage. A record without effects stays where it is and is tried again; one that has had some
+// is undone with everything since the last commit.
+func waitFor(c *task.Context, e *Error) error {
+	if c.Clean() {
+		return task.Retry{Err: e}
+	}
+	return task.Failure{Err: engine.Recover(e)}
+}
+
+// explain makes an error of a panic that no node took: a Reject or a panic under Fail, or a defect.
+func (in *instance) explain(p any, stack []byte) error {
+	c := &in.task.Context
+	e := &Error{Node: "?", Task: in.task.ID(), Origin: c.Origin}
+	if c.Fault != nil {
+		e.Node = c.Fault.Name
+	}
+	switch p := p.(type) {
+	case rejected:
+		e.Err = p.err
+		if isOutage(p.err) {
+			return waitFor(c, e)
+		}
+	case error:
+		e.Err, e.Stack = fmt.Errorf("panic: %w", p), stack
+	default:
+		e.Err, e.Stack = fmt.Errorf("panic: %v", p), stack
+	}
+	return e
 }
 
 // try runs a user function for an operator whose policy is not Fail: a panic or Reject in it is this node's rejection, and what
@@ -154,7 +191,7 @@ func try(c *task.Context, n *task.Node, reject rejection, f func()) (ok bool) {
 			return
 		}
 		switch p.(type) {
-		case task.Failure, *overlay.Fault: // the task's end, never a record's fault
+		case task.Failure, task.Retry, *overlay.Fault: // the task's end, never a record's fault
 			panic(p)
 		}
 		if c.Fault != n {
@@ -172,20 +209,29 @@ func try(c *task.Context, n *task.Node, reject rejection, f func()) (ok bool) {
 
 // attempt runs a user function that returns an error. guarded: with a recover of its own, as every policy but Fail needs. It is called
 // by name, never through a variable: so f stays on the stack.
+//
+// In an outage the record goes back to the head of its input, if it has had no effect yet. If it has, but this call has not, the call is
+// repeated in place for a while.
 func attempt(c *task.Context, n *task.Node, reject rejection, guarded bool, f func() error) bool {
-	var err error
-	if guarded {
-		if !try(c, n, reject, func() { err = f() }) {
-			return false
+	for tries := 0; ; tries++ {
+		before := c.Effects
+		var err error
+		if guarded {
+			if !try(c, n, reject, func() { err = f() }) {
+				return false
+			}
+		} else {
+			c.Fault = n
+			err = f()
 		}
-	} else {
+		if err == nil {
+			return true
+		}
 		c.Fault = n
-		err = f()
-	}
-	if err != nil {
-		c.Fault = n
+		if isOutage(err) && !c.Clean() && c.Effects == before && n.Task().Pause(tries) {
+			continue
+		}
 		reject(c, err, nil)
 		return false
 	}
-	return true
 }

@@ -64,6 +64,7 @@ func (o *remoteOut[K, V]) receive(c *task.Context, k K, v V) {
 	if o.value == nil {
 		o.value = []byte{}
 	}
+	c.Effects++
 	o.out.Append(p, c.Time, key, o.value, c.Headers)
 }
 
@@ -286,6 +287,7 @@ func (r *remoteIn[K, V]) process(rec *wire.Record) {
 	c.Time, c.Headers, c.NoKey = rec.Time, rec.Headers, rec.Key == nil
 	c.Origin = connector.Origin{Topic: r.name, Partition: int32(r.task.Partition), Offset: rec.Offset}
 	c.Fault, c.Raw = r.node, r
+	c.Begin()
 	var k K
 	var err error
 	if rec.Key != nil {

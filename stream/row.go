@@ -130,7 +130,7 @@ func openStore[K, V any](in *instance, kind, name string, key serde.Serde[K], s 
 	in.failed(in.checkFormat(kind, name, key, s))
 	st := overlay.New(overlay.Config[V]{
 		Name: name, DB: in.env.DB, Prefix: in.env.Prefix(name), Serde: s, Plain: plain, Clone: clone, KeepOld: keepOld,
-		LimitBytes: int(in.env.StateBytes),
+		LimitBytes: int(in.env.StateBytes), Changes: &in.task.Context.Effects,
 	})
 	in.opened[name] = st
 	return st

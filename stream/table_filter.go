@@ -12,14 +12,16 @@ func (t *Table[K, V]) Filter(f func(k K, v V) bool, opts ...Option) *Table[K, V]
 	op := &operator{needsOld: true, make: func(in *instance) any {
 		next, self, reject := changes[K, V](in), in.self(), in.rejection()
 		return recv[K, table.Change[V]](func(c *task.Context, k K, ch table.Change[V]) {
-			try(c, self, reject, func() {
+			if !try(c, self, reject, func() {
 				if ch.HadOld && !f(k, ch.Old) {
 					ch.HadOld, ch.Old = false, *new(V)
 				}
 				if ch.HasNew && !f(k, ch.New) {
 					ch.HasNew, ch.New = false, *new(V)
 				}
-			})
+			}) {
+				return
+			}
 			if ch.HadOld || ch.HasNew {
 				next(c, k, ch)
 			}

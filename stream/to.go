@@ -84,7 +84,9 @@ func (e *sinkEnd[K, V]) write(c *task.Context) {
 	e.rec.Time, e.rec.Headers, e.rec.Origin, e.rec.NoKey = time.UnixMilli(c.Time), c.Headers, c.Origin, c.NoKey
 	if err := e.w.Write(&e.rec); err != nil {
 		e.reject(c, err, nil)
+		return
 	}
+	c.Effects++
 }
 
 // openSink opens a sink for the task being made, and sees to its part in checkpoints.

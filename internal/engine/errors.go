@@ -15,6 +15,15 @@ var (
 	ErrFormat       = errors.New("state is stored in another format")
 )
 
+// Recover makes an error after which the app begins anew from its last commit, instead of stopping.
+func Recover(err error) error { return &errRecover{err} }
+
+// Recoverable reports whether an error is one of Recover, or of the engine's own that it begins anew after.
+func Recoverable(err error) bool {
+	var r *errRecover
+	return errors.As(err, &r)
+}
+
 // errRecover wraps what a session cannot go on from, and a new one can: the way back is the way of a restart.
 type errRecover struct{ err error }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/weirstream/weir/connector"
 	"github.com/weirstream/weir/internal/task"
@@ -36,6 +37,7 @@ type runner struct {
 	barrier uint64 // begun and not passed
 	final   bool   // … and the last one of this task
 	last    uint64 // the last one passed
+	waiting bool   // for something outside, with a record that cannot be processed now
 	paused  bool   // over its budget of state until a checkpoint is applied
 	halted  bool   // it passed its last barrier
 
@@ -219,8 +221,42 @@ func (r *runner) feedOf(input int) *feed {
 	return nil
 }
 
+// waiter lets user code that met an outage wait in the task's goroutine, for half of what a task may hold up barriers.
+func (r *runner) waiter() func(ms int64) bool {
+	var waited time.Duration
+	var passed uint64
+	return func(ms int64) bool {
+		d := time.Duration(ms) * time.Millisecond
+		if passed != r.last {
+			passed, waited = r.last, 0
+		}
+		if waited += d; waited > r.s.config.MaxTaskPause/2 {
+			return false
+		}
+		select {
+		case <-r.env.Context.Done():
+			return false
+		case <-time.After(d):
+			return true
+		}
+	}
+}
+
+// outage shows what a record of the task waits for outside.
+func (r *runner) outage() {
+	err := r.t.Retrying()
+	switch {
+	case err != nil:
+		r.s.pause("task "+r.name, err)
+	case r.waiting:
+		r.s.resume("task " + r.name)
+	}
+	r.waiting = err != nil
+}
+
 // show updates the task's status.
 func (r *runner) show() {
+	r.outage()
 	st := TaskStatus{Task: r.name, State: "running", WaitsFor: r.t.WaitsFor(), Restored: 1}
 	st.Watermark, st.HeldBy = r.t.Watermark()
 	for _, in := range r.t.Inputs {

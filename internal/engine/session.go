@@ -230,6 +230,9 @@ func (s *session) makeTask(r *runner, partition int, rec *taskRecord) error {
 		return fmt.Errorf("task %s: %w", r.name, err)
 	}
 	r.t = t
+	if s.threaded {
+		t.Wait = r.waiter()
+	}
 	restart := func(f *feed) {
 		if rec != nil {
 			f.end = rec.position(f.name)

@@ -38,6 +38,8 @@ type Config[V any] struct {
 	LimitBytes    int         // for entries, keys and deltas together; clean entries go when it is passed. 0: 64 MiB
 	MaxValueBytes int         // a longer encoded value fails Freeze. 0: 1 GiB
 	Size          func(V) int // memory behind a value, beside its own size. Default: the length of strings and byte slices, else of the last encoding
+	// Changes is counted up whenever a row may be about to change. Default: nobody looks.
+	Changes *int64
 }
 
 const (
@@ -107,6 +109,9 @@ func New[V any](cfg Config[V]) *Store[V] {
 	if cfg.MaxValueBytes == 0 {
 		cfg.MaxValueBytes = defaultMaxValue
 	}
+	if cfg.Changes == nil {
+		cfg.Changes = new(int64)
+	}
 	s := &Store[V]{cfg: cfg, limit: cfg.LimitBytes, seed: maphash.MakeSeed(), dbKey: append([]byte(nil), cfg.Prefix...)}
 	s.measure = hasPointers[V]()
 	if cfg.Size == nil {
@@ -120,6 +125,7 @@ func New[V any](cfg Config[V]) *Store[V] {
 // Entry returns the entry of key, read from the database where need be, to be looked at and changed by Set or Remove.
 // It is valid until the next call that names a key. A value that is not plain is the store's own again.
 func (s *Store[V]) Entry(key []byte) *Entry[V] {
+	*s.cfg.Changes++
 	e := s.access(key)
 	if e.flags&given != 0 {
 		s.takeBack(e)
@@ -204,6 +210,7 @@ func (s *Store[V]) Delete(key []byte) { s.Remove(s.blind(key)) }
 
 // blind returns the entry of key to be overwritten. A new one has not been read from the database.
 func (s *Store[V]) blind(key []byte) *Entry[V] {
+	*s.cfg.Changes++
 	e := s.find(key)
 	switch {
 	case e != nil:

@@ -65,6 +65,7 @@ func (t *Task) Aligned(n uint64) bool {
 // Barrier passes barrier n: what operators hold back is emitted, local exchanges carry the barrier on, and what changed is frozen.
 func (t *Task) Barrier(n uint64) (cut *Cut, err error) {
 	err = t.guard(func() {
+		t.Context.began = noRecord
 		t.flush()
 		cut = &Cut{N: n, Nodes: t.marks()}
 		for _, in := range t.Inputs {

@@ -2,6 +2,7 @@ package task
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -21,6 +22,12 @@ type Task struct {
 	Outs   []Out   // local exchanges
 	Sinks  []Sink
 
+	// Explain makes an error of a panic in user code; nil: a plain one.
+	Explain func(p any, stack []byte) error
+	// Wait lets the task's goroutine wait for so many ms, and reports false when it must not any more; nil: it cannot.
+	Wait func(ms int64) bool
+
+	retry    retry
 	due      int64 // the watermark at which some node has something to do
 	clockDue int64
 	now      int64 // the wall clock as of the last call of Clock
@@ -155,7 +162,7 @@ func (t *Task) Stop() error {
 // or a barrier passes.
 func (t *Task) Step(budget int) (done int, err error) {
 	err = t.guard(func() {
-		for done < budget {
+		for done < budget && !t.retry.waits(t.now) {
 			in, until := t.pick()
 			if in == nil {
 				break
@@ -164,6 +171,7 @@ func (t *Task) Step(budget int) (done int, err error) {
 			if n == 0 {
 				break
 			}
+			t.retry = retry{}
 			done += n
 		}
 		t.settle()
@@ -272,7 +280,7 @@ func (t *Task) Clock(now int64) error {
 		t.now = now
 	}
 	moved := false
-	next := int64(MaxTime)
+	next := t.retry.due(now)
 	for _, in := range t.Inputs {
 		changed, again := in.State().quiet(now)
 		moved = moved || changed
@@ -297,6 +305,7 @@ func (t *Task) Clock(now int64) error {
 
 // walk brings every node up to its input watermark, upstream first, and finds when the next one is due.
 func (t *Task) walk() {
+	t.Context.began = noRecord
 	t.walking = true
 	w := int64(MinTime)
 	for _, n := range t.Nodes {
@@ -321,11 +330,18 @@ func (t *Task) guard(f func()) (err error) {
 	defer func() {
 		switch p := recover().(type) {
 		case nil:
+		case Retry:
+			t.retry.again(t.now, p.Err)
 		case Failure:
 			t.err, err = p.Err, p.Err
 		default:
-			t.err = t.panicked(p, debug.Stack())
-			err = t.err
+			err = t.panicked(p, debug.Stack())
+			if r := (Retry{}); errors.As(err, &r) {
+				t.retry.again(t.now, r.Err)
+				err = nil
+				return
+			}
+			t.err = err
 		}
 	}()
 	f()
@@ -334,6 +350,9 @@ func (t *Task) guard(f func()) (err error) {
 
 // panicked is the error for a panic that no node took: a defect of the engine, or of a hook of user code.
 func (t *Task) panicked(p any, stack []byte) error {
+	if t.Explain != nil {
+		return t.Explain(p, stack)
+	}
 	node := "?"
 	if t.Context.Fault != nil {
 		node = t.Context.Fault.Name
