@@ -23,10 +23,14 @@ func aggregate[K, V, R any](g *Grouped[K, V], kind topology.Kind, value serde.Se
 	name := g.name(o, string(kind))
 	s := g.partitioned(name)
 	return stored(s.b, kind, name, o, s.key, value, func(in *instance, r *rows[K, R], e *emitter[K, R]) any {
-		a := &aggregator[K, V, R]{rows: r, emit: e, fold: fold, node: in.self(), reject: in.rejection(), guarded: !in.failing(), plain: serde.Plain[R](),
-			noKey: in.env.Count("weir_dropped_total", "node", in.node.Name, "reason", "no key")}
-		return a.receive
+		return newAggregator(in, r, e, fold).receive
 	}, at(s.node))
+}
+
+// newAggregator makes the one of the node being made.
+func newAggregator[K, V, R any](in *instance, r *rows[K, R], e *emitter[K, R], fold func(k K, v V, r R, had bool) R) *aggregator[K, V, R] {
+	return &aggregator[K, V, R]{rows: r, emit: e, fold: fold, node: in.self(), reject: in.rejection(), guarded: !in.failing(), plain: serde.Plain[R](),
+		noKey: in.env.Count("weir_dropped_total", "node", in.node.Name, "reason", "no key")}
 }
 
 // An aggregator folds records into rows.

@@ -133,7 +133,7 @@ func (d *dues) ask() {
 // activate brings a bucket into the heap. What is due later by now moves on.
 func (d *dues) activate(bucket int64) {
 	d.reached = max(d.reached, bucket)
-	for row := range d.store.Prefix(keys.AppendTime(nil, bucket)) {
+	for row := range d.store.Keys(keys.AppendTime(nil, bucket)) {
 		key := row[8:]
 		at, ok := d.next(key)
 		if ok && d.bucket(at) <= d.reached {

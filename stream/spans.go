@@ -175,12 +175,17 @@ func (s *spans[K, R, WK]) results(end int64) {
 	c := s.ctx
 	alone(c)
 	t := span.Span{End: end}.Last()
-	for key, r := range s.rows.store.Prefix(keys.AppendTime(nil, end)) {
+	store := s.rows.store
+	for key := range store.Keys(keys.AppendTime(nil, end)) {
+		e := store.Entry(key)
+		r := e.Value
+		if s.retain == 0 {
+			store.Remove(e) // what is emitted is its receiver's, and the row has no use for it
+		} else {
+			r = store.Give(e)
+		}
 		c.Time, c.Fault = t, s.node
 		s.emit.next(c, s.rows.decode(key), table.Change[R]{New: r.v, HasNew: true})
-		if s.retain == 0 {
-			s.rows.store.Delete(key)
-		}
 	}
 }
 
@@ -189,7 +194,7 @@ func (s *spans[K, R, WK]) results(end int64) {
 func (s *spans[K, R, WK]) drop() {
 	w := s.node.In()
 	for len(s.closed) > 0 && span.Closed(span.Add(s.closing(s.closed[0]), s.retain), w) {
-		for key := range s.rows.store.Prefix(keys.AppendTime(nil, s.closed[0])) {
+		for key := range s.rows.store.Keys(keys.AppendTime(nil, s.closed[0])) {
 			s.rows.store.Delete(key)
 		}
 		s.closed = s.closed[1:]

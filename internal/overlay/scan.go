@@ -35,16 +35,38 @@ func (s *Store[V]) Range(from, to []byte) iter.Seq2[[]byte, V] {
 	}
 }
 
-// Prefix iterates as Range does over the keys that begin with prefix.
-func (s *Store[V]) Prefix(prefix []byte) iter.Seq2[[]byte, V] {
+// Keys iterates over the keys that begin with prefix, in order, as they are when the iteration begins. It reads no values, and does not
+// hand any out: the store may be asked for each and changed meanwhile.
+func (s *Store[V]) Keys(prefix []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		sc := s.open(prefix, s.endOf(prefix))
+		defer s.close(sc)
+		for s.next(sc) {
+			if s.hasIn(sc) && !yield(sc.key) {
+				return
+			}
+			if s.epoch != sc.epoch {
+				panic("overlay: keys of store " + s.cfg.Name + " were read across a checkpoint")
+			}
+		}
+	}
+}
+
+// endOf is the end of what begins with prefix; nil: the store's.
+func (s *Store[V]) endOf(prefix []byte) []byte {
 	if len(prefix) == 0 {
-		return s.Range(nil, nil)
+		return nil
 	}
 	end := keys.End(append(bytes.Clone(s.cfg.Prefix), prefix...))
 	if !bytes.HasPrefix(end, s.cfg.Prefix) {
-		return s.Range(prefix, nil)
+		return nil
 	}
-	return s.Range(prefix, end[len(s.cfg.Prefix):])
+	return end[len(s.cfg.Prefix):]
+}
+
+// Prefix iterates as Range does over the keys that begin with prefix.
+func (s *Store[V]) Prefix(prefix []byte) iter.Seq2[[]byte, V] {
+	return s.Range(prefix, s.endOf(prefix))
 }
 
 // A scan is a range that is being read.
@@ -135,6 +157,18 @@ func (s *Store[V]) valueIn(sc *scan[V]) (v V, ok bool) {
 		e.flags &^= ordered
 	}
 	return v, false
+}
+
+// hasIn reports whether the key at hand had a value when the scan began.
+func (s *Store[V]) hasIn(sc *scan[V]) bool {
+	if b, ok := sc.before[string(sc.key)]; ok {
+		return b.found
+	}
+	e := s.find(sc.key)
+	if e != nil && s.pinned(e) {
+		return e.Found()
+	}
+	return sc.inDB
 }
 
 // keepForScans leaves with open ranges what an entry has before it is changed.
