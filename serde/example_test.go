@@ -61,7 +61,8 @@ func ExampleJSON() {
 
 func ExampleFor() {
 	type UserID string
-	type Total struct{ Amount, count int } // count would be lost
+	//lint:ignore U1000 a hidden field is what JSON would lose
+	type Total struct{ Amount, count int }
 
 	fmt.Println(serde.For[UserID]().Format(), serde.IsOrdered(serde.For[UserID]()))
 	fmt.Println(serde.For[map[string]int]().Format())

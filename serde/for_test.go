@@ -12,6 +12,7 @@ import (
 )
 
 type (
+	//lint:ignore U1000 a hidden field is what For refuses
 	hidden    struct{ secret int }
 	inner     struct{ Seen int }
 	tree      struct{ Left, Right *tree }
@@ -19,7 +20,8 @@ type (
 	hasHidden struct {
 		Deep map[string][]*struct{ H hidden }
 	}
-	oneWay   struct{ N int }
+	oneWay struct{ N int }
+	//lint:ignore U1000 a hidden field is fine behind methods of its own
 	twoWays  struct{ n int }
 	pointKey struct{ X, Y int }
 )
@@ -29,6 +31,8 @@ func (twoWays) MarshalText() ([]byte, error)     { return []byte("1"), nil }
 func (*twoWays) UnmarshalText(text []byte) error { return nil }
 
 // message looks like a generated Protobuf message.
+//
+//lint:ignore U1000 generated code has such a field
 type message struct{ state int }
 
 func (*message) ProtoReflect() int { return 0 }

@@ -128,7 +128,7 @@ func notNil(b []byte) []byte {
 func (w *sinkWriter[K, V]) setHeaders(headers connector.Headers) (size int) {
 	w.headers = w.headers[:0]
 	for _, h := range headers {
-		w.headers = append(w.headers, wire.Header{Key: h.Key, Value: h.Value})
+		w.headers = append(w.headers, wire.Header(h))
 		size += headerOverhead + len(h.Key) + len(h.Value)
 	}
 	return size

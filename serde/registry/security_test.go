@@ -116,7 +116,7 @@ func TestTLSAndMutualTLS(t *testing.T) {
 	t.Cleanup(server.Close)
 	roots := x509.NewCertPool()
 	roots.AddCert(server.Certificate())
-	short := registry.Config{URLs: []string{server.URL}, CallTimeout: 300 * time.Millisecond}
+	short := registry.Config{URLs: []string{server.URL}, CallTimeout: 2 * time.Second}
 
 	with := short
 	with.TLS = &tls.Config{RootCAs: roots, Certificates: server.TLS.Certificates}
