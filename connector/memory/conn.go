@@ -48,8 +48,11 @@ func ask[T any](ctx context.Context, cn *conn, r faults.Request, op func(b *brok
 	return answer, nil
 }
 
+// atOnce is no context: whoever passes it does not wait.
+var atOnce context.Context
+
 // send sends a request until it has an answer. While the answer is errPending it asks again, which lets delayed requests and markers
-// come to pass; when nothing is delayed it waits until ctx ends. A nil ctx does not wait.
+// come to pass; when nothing is delayed it waits until ctx ends. atOnce does not wait.
 func (cn *conn) send(ctx context.Context, r faults.Request, op func(b *broker, late bool) error) error {
 	for lost := 0; ; {
 		b := cn.c.enter()
@@ -66,9 +69,9 @@ func (cn *conn) send(ctx context.Context, r faults.Request, op func(b *broker, l
 			}
 		case !errors.Is(err, errPending):
 			return err
-		case change != nil && ctx == nil:
+		case change != nil && ctx == atOnce:
 			return err
-		case ctx != nil && ctx.Err() != nil:
+		case ctx != atOnce && ctx.Err() != nil:
 			return ctx.Err()
 		case change != nil:
 			if err := wait(ctx, change); err != nil {

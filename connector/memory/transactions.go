@@ -103,7 +103,7 @@ func (t *transactions) produceTx(p parcel) error {
 	}
 	if !s.busy {
 		if s.used {
-			if err := t.init(context.Background(), s); err != nil {
+			if err := t.init(atOnce, s); err != nil {
 				return err
 			}
 		}
@@ -112,7 +112,7 @@ func (t *transactions) produceTx(p parcel) error {
 	}
 	id, pid, epoch := s.id, s.pid, s.epoch
 	if !s.added[p.part] {
-		err := t.cn.call(context.Background(), faults.Request{Kind: faults.AddPartitions, ID: id}, func(b *broker) error {
+		err := t.cn.call(atOnce, faults.Request{Kind: faults.AddPartitions, ID: id}, func(b *broker) error {
 			return b.addPartitions(id, pid, epoch, []*partition{p.part})
 		})
 		if err != nil {

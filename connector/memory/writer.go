@@ -78,7 +78,7 @@ func (cn *conn) Writer(ctx context.Context, how wire.WriterConfig) (wire.Writer,
 func (w *writer) produce(p parcel, id string, op func(b *broker) (int64, error)) error {
 	at := wire.TopicPartition{Topic: p.part.topic.name, Partition: p.part.index}
 	count := int64(len(p.records))
-	base, err := ask(context.Background(), w.cn, faults.Request{Kind: faults.Produce, ID: id, Topic: at.Topic, Partition: at.Partition}, op)
+	base, err := ask(atOnce, w.cn, faults.Request{Kind: faults.Produce, ID: id, Topic: at.Topic, Partition: at.Partition}, op)
 	if err != nil {
 		return err
 	}
