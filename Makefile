@@ -21,8 +21,9 @@ demo-crash: ## kill the flights program again and again and show that no flight 
 	@$(GO) run ./examples/flights -crash
 
 test: ## all tests, with embedded brokers; needs nothing but Go
-	$(GO) test -p $(P) ./...
+	$(GO) test -p $(P) -timeout 20m ./...
 
+# The flags are those of test, so that what does not look at the broker is not run again.
 test-real: ## the same tests against Apache Kafka 4.4.0 and a schema registry; needs Java and Maven
 	scripts/test-real $(GO) test -p 1 -timeout 20m ./...
 

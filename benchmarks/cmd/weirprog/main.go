@@ -12,6 +12,7 @@ import (
 	"log"
 	"os"
 	"os/signal"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -71,7 +72,22 @@ func run(ctx context.Context, arg map[string]string) error {
 	if err != nil {
 		return err
 	}
+	go watch(ctx)
 	return app.Run(ctx)
+}
+
+// watch prints how many goroutines there are, for the soak.
+func watch(ctx context.Context) {
+	tick := time.NewTicker(5 * time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			fmt.Println("goroutines", runtime.NumGoroutine())
+		}
+	}
 }
 
 func topology(b *stream.Builder, arg map[string]string, w *warm) error {

@@ -23,9 +23,9 @@ type Process struct {
 	log    *os.File
 }
 
-// Start runs command with its standard error in logPath. Its standard output is read for the line "warm".
+// Start runs command with its standard error appended to logPath. Its standard output is read for the line "warm".
 func Start(ctx context.Context, logPath string, command []string) (*Process, error) {
-	log, err := os.Create(logPath)
+	log, err := os.OpenFile(logPath, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return nil, err
 	}
@@ -118,16 +118,21 @@ func cpu(pid int) (time.Duration, error) {
 }
 
 // PeakMemory is the greatest resident size so far, in bytes.
-func (p *Process) PeakMemory() (int64, error) {
+func (p *Process) PeakMemory() (int64, error) { return p.status("VmHWM:") }
+
+// Memory is the resident size now, in bytes.
+func (p *Process) Memory() (int64, error) { return p.status("VmRSS:") }
+
+func (p *Process) status(field string) (int64, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {
 		return 0, err
 	}
 	for line := range strings.Lines(string(status)) {
-		if value, found := strings.CutPrefix(line, "VmHWM:"); found {
+		if value, found := strings.CutPrefix(line, field); found {
 			kb, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
 			return kb << 10, err
 		}
 	}
-	return 0, errors.New("/proc/PID/status has no VmHWM")
+	return 0, errors.New("/proc/PID/status has no " + field)
 }
