@@ -216,7 +216,7 @@ func (s *Store[V]) blind(key []byte) *Entry[V] {
 	case e != nil:
 		e.flags |= used
 		return e
-	case s.cfg.KeepOld || len(s.scans) > 0:
+	case s.cfg.KeepOld || s.awaited(key):
 		return s.read(key)
 	}
 	e = s.insert(key)

@@ -426,6 +426,31 @@ func TestPrefix(t *testing.T) {
 	}
 }
 
+// TestDeleteBehindRange: rows that a range has passed, as when a window closes, are deleted without reading them again.
+func TestDeleteBehindRange(t *testing.T) {
+	db := openDB(t)
+	s := New(Config[int64]{Name: "s", DB: db, Prefix: prefix, Serde: serde.Int64, Plain: true})
+	for i := range 100 {
+		s.Put(fmt.Appendf(nil, "%03d", i), int64(i))
+	}
+	apply(t, db, freeze(t, s, 1))
+	s.Drop()
+	n := 0
+	for k := range s.Range(nil, nil) {
+		s.Delete(k)
+		n++
+	}
+	if n != 100 || s.Stats().Reads != 0 {
+		t.Errorf("%d rows, %d reads", n, s.Stats().Reads)
+	}
+	if d := freeze(t, s, 2); d.Len() != 100 {
+		t.Errorf("%d deletions", d.Len())
+	}
+	for k := range s.Range(nil, nil) {
+		t.Errorf("%q is still there", k)
+	}
+}
+
 func TestCameAndWent(t *testing.T) {
 	s := New(Config[int64]{Name: "s", DB: openDB(t), Prefix: prefix, Serde: serde.Int64, Plain: true})
 	s.Set(s.Entry([]byte("k")), 1)

@@ -171,11 +171,21 @@ func (s *Store[V]) hasIn(sc *scan[V]) bool {
 	return sc.inDB
 }
 
+// ahead reports whether the range will still come to key.
+func (sc *scan[V]) ahead(key []byte) bool {
+	return (sc.key == nil || bytes.Compare(key, sc.key) > 0) && (sc.to == nil || bytes.Compare(key, sc.to) < 0)
+}
+
+// awaited reports whether some open range will still come to key, so that what it has now must be known.
+func (s *Store[V]) awaited(key []byte) bool {
+	return slices.ContainsFunc(s.scans, func(sc *scan[V]) bool { return sc.ahead(key) })
+}
+
 // keepForScans leaves with open ranges what an entry has before it is changed.
 func (s *Store[V]) keepForScans(e *Entry[V]) {
 	key := e.key(&s.arena)
 	for _, sc := range s.scans {
-		if sc.key != nil && bytes.Compare(key, sc.key) <= 0 || sc.to != nil && bytes.Compare(key, sc.to) >= 0 {
+		if !sc.ahead(key) {
 			continue
 		}
 		if _, ok := sc.before[string(key)]; ok {
