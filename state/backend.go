@@ -36,6 +36,9 @@ type DB interface {
 type Ingester interface {
 	// Ingest replaces what is in [from, to) by sorted, whose keys rise and lie in the range. Its slices are valid until
 	// the next pair. It returns ctx's error and leaves the range as it was when ctx ends first.
+	//
+	// With from and to nil it replaces nothing: sorted is put over what is there, a nil value deleting its key. Earlier batches
+	// are then durable before it as far as they wrote keys between the first and the last of sorted.
 	Ingest(ctx context.Context, from, to []byte, sorted iter.Seq2[[]byte, []byte]) error
 }
 

@@ -75,13 +75,19 @@ func (m *memory) Apply(b *Batch, _ bool) error {
 // Ingest takes the rows into a batch first: they may come slowly, and Apply must not wait for them.
 func (m *memory) Ingest(ctx context.Context, from, to []byte, sorted iter.Seq2[[]byte, []byte]) error {
 	var b Batch
-	b.DeleteRange(from, to)
+	if to != nil {
+		b.DeleteRange(from, to)
+	}
 	n := 0
 	for k, v := range sorted {
 		if n++; n%1024 == 0 && ctx.Err() != nil {
 			break
 		}
-		b.Put(k, v)
+		if v == nil {
+			b.Delete(k)
+		} else {
+			b.Put(k, v)
+		}
 	}
 	if err := ctx.Err(); err != nil {
 		return err

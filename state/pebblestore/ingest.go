@@ -38,7 +38,12 @@ func (d *db) Ingest(ctx context.Context, from, to []byte, sorted iter.Seq2[[]byt
 func (d *db) take(ctx context.Context, from, to []byte, paths []string) error {
 	span := pebble.KeyRange{Start: from, End: to}
 	return d.write(func() error {
-		if len(paths) == 0 {
+		switch {
+		case to == nil && len(paths) == 0:
+			return nil
+		case to == nil:
+			return d.pebble.Ingest(ctx, paths) // what overlaps it in memory is flushed first
+		case len(paths) == 0:
 			return d.pebble.Excise(ctx, span)
 		}
 		_, err := d.pebble.IngestAndExcise(ctx, paths, nil, nil, span)
@@ -80,6 +85,9 @@ func (t *tableWriter) add(ctx context.Context, key, value []byte) (err error) {
 			return err
 		}
 	}
+	if value == nil {
+		return t.w.Delete(key)
+	}
 	return t.w.Set(key, value)
 }
 
@@ -92,8 +100,8 @@ func (t *tableWriter) begin() error {
 	if err != nil {
 		return err
 	}
-	const lowest = 6 // where the rows will lie, with nothing below them
-	opts := t.db.tables.MakeWriterOptions(lowest, t.db.pebble.TableFormat())
+	// As for any level but the lowest: there a deletion has nothing to hide and is written as one that can be skipped.
+	opts := t.db.tables.MakeWriterOptions(0, t.db.pebble.TableFormat())
 	t.w = sstable.NewWriter(objstorageprovider.NewFileWritable(f), opts)
 	t.paths = append(t.paths, path)
 	return nil

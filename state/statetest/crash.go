@@ -93,6 +93,8 @@ func (p *program) run() {
 		switch {
 		case step%15 == 14:
 			p.ingest(db)
+		case step%15 == 7:
+			p.ingestOver(db)
 		default:
 			p.apply(db, p.settings.Synced || step%10 == 9)
 		}
@@ -130,17 +132,7 @@ func (p *program) apply(db state.DB, sync bool) {
 				b.DeleteRange([]byte(ranges[r].from), []byte(ranges[r].to))
 				clear(next)
 			}
-			for range 1 + p.rnd.IntN(30) {
-				k := fmt.Sprint(ranges[r].from, p.rnd.IntN(40))
-				if p.rnd.IntN(4) == 0 {
-					b.Delete([]byte(k))
-					delete(next, k)
-					continue
-				}
-				v := fmt.Sprintf("%0*d", 1+p.rnd.IntN(100), p.rnd.Uint32())
-				b.Put([]byte(k), []byte(v))
-				next[k] = v
-			}
+			p.change(r, next, b.Put, b.Delete)
 		})
 	}
 	apply(p.t, db, &b, sync)
@@ -167,6 +159,38 @@ func (p *program) ingest(db state.DB) {
 		p.t.Error("Ingest:", err)
 	}
 	p.settled(1)
+}
+
+// ingestOver puts a run of rows over what is there, as a restore of a changelog's tail does.
+func (p *program) ingestOver(db state.DB) {
+	in, ok := db.(state.Ingester)
+	if !ok {
+		return
+	}
+	var run state.Run
+	p.begin(1, func(next rows) { p.change(1, next, run.Put, run.Delete) })
+	if err := in.Ingest(p.t.Context(), nil, nil, run.Sorted()); err != nil {
+		p.t.Error("Ingest:", err)
+	}
+	p.settled(1)
+}
+
+// change writes some rows of a range, and always its position, which is the first of its keys.
+func (p *program) change(r int, next rows, put func(k, v []byte), del func(k []byte)) {
+	write := func(k, v string) {
+		put([]byte(k), []byte(v))
+		next[k] = v
+	}
+	write(ranges[r].from, fmt.Sprint(p.rnd.Uint64()))
+	for range 1 + p.rnd.IntN(30) {
+		k := fmt.Sprint(ranges[r].from, p.rnd.IntN(40))
+		if p.rnd.IntN(4) == 0 {
+			del([]byte(k))
+			delete(next, k)
+			continue
+		}
+		write(k, fmt.Sprintf("%0*d", 1+p.rnd.IntN(100), p.rnd.Uint32()))
+	}
 }
 
 // crash opens what a crash now would leave. It runs while the program waits in its write.

@@ -28,7 +28,7 @@ func Run(t *testing.T, b state.Backend) {
 	}{
 		{"random", random}, {"empty values", emptyValues}, {"order in a batch", orderInBatch}, {"batch memory", batchMemory},
 		{"large values", largeValues}, {"errors of use", errorsOfUse}, {"scan stops", scanStops}, {"atomic", atomicBatches},
-		{"ingest", ingest}, {"ingest cancelled", ingestCancelled}, {"ingest beside apply", ingestBesideApply},
+		{"ingest", ingest}, {"ingest over", ingestOver}, {"ingest cancelled", ingestCancelled}, {"ingest beside apply", ingestBesideApply},
 	} {
 		for name, settings := range settings() {
 			t.Run(c.name+"/"+name, func(t *testing.T) {
@@ -333,6 +333,26 @@ func ingest(t *testing.T, db state.DB) {
 		want["m000003"] = "later"
 		same(t, read(t, db, "", end), want)
 	}
+}
+
+// ingestOver: without a range, rows go over what is there.
+func ingestOver(t *testing.T, db state.DB) {
+	in := ingester(t, db)
+	put(t, db, "a", "1", "m1", "old", "m2", "old", "m4", "old", "n", "1")
+	for range 2 { // the second time over what is no longer in memory
+		err := in.Ingest(t.Context(), nil, nil, func(yield func(k, v []byte) bool) {
+			_ = yield([]byte("m0"), []byte("new")) && yield([]byte("m1"), nil) && yield([]byte("m2"), []byte("new")) && yield([]byte("m3"), []byte{})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, read(t, db, "", end), rows{"a": "1", "m0": "new", "m2": "new", "m3": "", "m4": "old", "n": "1"})
+	}
+	if err := in.Ingest(t.Context(), nil, nil, func(func(k, v []byte) bool) {}); err != nil {
+		t.Errorf("no rows: %v", err)
+	}
+	put(t, db, "m1", "later")
+	same(t, read(t, db, "m", "n"), rows{"m0": "new", "m1": "later", "m2": "new", "m3": "", "m4": "old"})
 }
 
 func ingestCancelled(t *testing.T, db state.DB) {
