@@ -139,44 +139,52 @@ type pool struct {
 // poolIdle is how many idle connections are kept to one broker.
 const poolIdle = 2
 
-// ask runs one request, or a few, on a connection to addr. An error closes the connection, unless it is the broker's own answer.
+// ask runs one request, or a few, on a connection to addr. An error closes the connection, unless it is the broker's own answer. A
+// connection that was idle may have been closed by the broker meanwhile, so a request that fails on one is sent once more on a new one:
+// all that go through a pool may be repeated.
 func (p *pool) ask(ctx context.Context, addr string, request func(*sarama.Broker) error) error {
-	c, err := p.take(ctx, addr)
-	if err != nil {
-		return err
+	for {
+		c, idle, err := p.take(ctx, addr)
+		if err != nil {
+			return err
+		}
+		stop := c.during(ctx)
+		err = request(c.Broker)
+		ended := !stop()
+		var answered sarama.KError
+		keep := !ended && (err == nil || errors.As(err, &answered))
+		if keep {
+			p.put(c)
+		} else {
+			c.drop()
+		}
+		switch {
+		case err == nil:
+			return nil
+		case ended:
+			return fmt.Errorf("kafka: broker %s: %w", addr, context.Cause(ctx))
+		case keep || !idle:
+			return fmt.Errorf("kafka: broker %s: %w", addr, named(err))
+		}
 	}
-	stop := c.during(ctx)
-	err = request(c.Broker)
-	ended := !stop()
-	var answered sarama.KError
-	if ended || err != nil && !errors.As(err, &answered) {
-		c.drop()
-	} else {
-		p.put(c)
-	}
-	if err == nil {
-		return nil
-	}
-	if ended {
-		return fmt.Errorf("kafka: broker %s: %w", addr, context.Cause(ctx))
-	}
-	return fmt.Errorf("kafka: broker %s: %w", addr, named(err))
 }
 
-func (p *pool) take(ctx context.Context, addr string) (*conn, error) {
+// take is a connection that nobody uses, and whether it was there before.
+func (p *pool) take(ctx context.Context, addr string) (c *conn, idle bool, err error) {
 	p.mu.Lock()
 	if p.mu.closed {
 		p.mu.Unlock()
-		return nil, errClosed
+		return nil, false, errClosed
 	}
-	if idle := p.mu.idle[addr]; len(idle) > 0 {
-		c := idle[len(idle)-1]
-		p.mu.idle[addr] = idle[:len(idle)-1]
+	if list := p.mu.idle[addr]; len(list) > 0 {
+		c := list[len(list)-1]
+		p.mu.idle[addr] = list[:len(list)-1]
 		p.mu.Unlock()
-		return c, nil
+		return c, true, nil
 	}
 	p.mu.Unlock()
-	return p.open(ctx, addr)
+	c, err = p.open(ctx, addr)
+	return c, false, err
 }
 
 func (p *pool) put(c *conn) {

@@ -2,6 +2,7 @@ package kafka
 
 import (
 	"fmt"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -31,10 +32,11 @@ func BenchmarkRead(b *testing.B) {
 		b.Fatal(err)
 	}
 	value := make([]byte, 100)
+	plain := client(b, r.brokers, kgo.ProducerBatchCompression(kgo.NoCompression()))
 	for i := range total {
-		r.other.Produce(b.Context(), &kgo.Record{Topic: topic, Partition: int32(i % 4), Value: value}, nil)
+		plain.Produce(b.Context(), &kgo.Record{Topic: topic, Partition: int32(i % 4), Value: value}, nil)
 	}
-	if err := r.other.Flush(b.Context()); err != nil {
+	if err := plain.Flush(b.Context()); err != nil {
 		b.Fatal(err)
 	}
 	b.ResetTimer()
@@ -117,4 +119,35 @@ func BenchmarkWrite(b *testing.B) {
 		b.ReportMetric(float64(time.Since(wall).Nanoseconds())/float64(total), "wall-ns/record")
 		b.ReportMetric(0, "ns/op")
 	}
+}
+
+// BenchmarkCommit commits checkpoints of 100 records in 4 partitions and prints how long the commit itself took.
+func BenchmarkCommit(b *testing.B) {
+	if !kafkatest.Real() {
+		b.Skip("an embedded broker's commits cost nothing: set WEIR_KAFKA=real")
+	}
+	r := &txRig{rig: newRig(b)}
+	name := fmt.Sprintf("commit-%d", time.Now().UnixNano())
+	r.ids = [2]string{name + "-0", name + "-1"}
+	r.who = r.member(name)
+	tx := r.open()
+	topic := r.topic(4)
+	a := r.appender(tx, "t", 1)
+	to := r.to(a, topic)
+	var took []time.Duration
+	for n := uint64(1); b.Loop(); n++ {
+		for i := range 100 {
+			to.Append(int32(i%4), now(), nil, []byte("value"), nil)
+		}
+		a.Cut(n)
+		r.flush(tx, n)
+		start := time.Now()
+		if err := tx.Commit(b.Context(), n, r.who, r.at(topic, int64(n))); err != nil {
+			b.Fatal(err)
+		}
+		took = append(took, time.Since(start))
+	}
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2].Microseconds()), "commit-p50-µs")
+	b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "commit-p99-µs")
 }

@@ -204,16 +204,7 @@ func (l *line) deliver(wishes []wish, answer *sarama.FetchResponse) {
 	if answer.ThrottleTime > 0 {
 		r.log.Debug("kafka: the broker throttles fetches", "broker", l.f.addr, "for", answer.ThrottleTime)
 	}
-	type parcel struct {
-		batch *wire.Batch
-		err   error
-	}
-	parcels := make([]parcel, len(wishes))
-	for i, w := range wishes {
-		if block := answer.GetBlock(w.at.Topic, w.at.Partition); block != nil && block.Err == sarama.ErrNoError {
-			parcels[i].batch, parcels[i].err = unpack(w.at, w.from, w.how, block)
-		}
-	}
+	found := unpackAll(wishes, answer)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i, w := range wishes {
@@ -226,13 +217,41 @@ func (l *line) deliver(wishes []wish, answer *sarama.FetchResponse) {
 		case block == nil: // throttled, or an old session: ask again
 		case block.Err != sarama.ErrNoError:
 			l.refusedLocked(w.cursor, block.Err)
-		case parcels[i].err != nil:
-			w.failLocked(parcels[i].err)
+		case found[i].err != nil:
+			w.failLocked(found[i].err)
 		default:
-			w.tookLocked(w.from, block, parcels[i].batch)
+			w.tookLocked(w.from, block, found[i].batch)
 		}
 	}
 	l.f.wakeLocked()
+}
+
+// unpacked is what came of one wish.
+type unpacked struct {
+	batch *wire.Batch
+	err   error
+}
+
+// smallShare is the part of an answer below which a batch is copied out of it.
+const smallShare = 16
+
+func unpackAll(wishes []wish, answer *sarama.FetchResponse) []unpacked {
+	found := make([]unpacked, len(wishes))
+	total := 0
+	for i, w := range wishes {
+		if block := answer.GetBlock(w.at.Topic, w.at.Partition); block != nil && block.Err == sarama.ErrNoError {
+			found[i].batch, found[i].err = unpack(w.at, w.from, w.how, block)
+		}
+		if b := found[i].batch; b != nil {
+			total += b.Bytes
+		}
+	}
+	for _, f := range found {
+		if f.batch != nil && len(f.batch.Records) > 0 && f.batch.Bytes < total/smallShare {
+			detach(f.batch)
+		}
+	}
+	return found
 }
 
 // tookLocked moves the cursor on.

@@ -51,7 +51,7 @@ func (r *reads) open(ctx context.Context, at wire.TopicPartition, from int64, ho
 	}
 	c := &cursor{reads: r, at: at, how: how, next: from, high: -1, stable: -1, news: make(chan struct{}, 1), timer: time.NewTimer(time.Hour)}
 	c.timer.Stop()
-	c.seen.Next = from
+	c.seen.Next, c.seen.High, c.seen.Stable = from, -1, -1
 	c.share = shareOf(how.MaxBytes)
 	r.mu.Lock()
 	defer r.mu.Unlock()

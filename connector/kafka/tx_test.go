@@ -261,41 +261,54 @@ func TestRule13OrderBetweenTheIds(t *testing.T) {
 	c := fake(t)
 	r := newTxRig(t, c.ListenAddrs()...)
 	topic := r.topic(2)
+	r.tx.Close()
+	tx, err := r.log.Transactions(r.ctx, wire.TxConfig{IDs: r.ids, Timeout: 30 * time.Second, WriterConfig: wire.WriterConfig{BatchBytes: 200}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Close()
 	var mu sync.Mutex
-	held, other := 0, false
+	held, early, other := 0, 0, false
 	c.ControlKey(int16(kmsg.Produce), func(q kmsg.Request) (kmsg.Response, error, bool) {
 		c.KeepControl()
 		req := q.(*kmsg.ProduceRequest)
 		mu.Lock()
 		defer mu.Unlock()
-		first, second := false, false
+		next := *req.TransactionID == r.ids[0] // of checkpoint 2
 		for _, t := range req.Topics {
 			for _, p := range t.Partitions {
-				first = first || p.Partition == 0 && *req.TransactionID == r.ids[1]
-				second = second || p.Partition == 1 && *req.TransactionID == r.ids[0]
+				switch {
+				case next && p.Partition == 0 && !other:
+					early++
+				case next && p.Partition == 1 && held > 0:
+					other = true
+				case next && p.Partition == 1:
+					return refuseProduce(req, 6), nil, true // until partition 0 has something that holds it up
+				case !next && !other:
+					held++
+					return refuseProduce(req, 6), nil, true
+				}
 			}
-		}
-		if second && held == 0 {
-			return refuseProduce(req, 6), nil, true // until partition 0 has something that holds it up
-		}
-		other = other || second
-		if first && !other {
-			held++
-			return refuseProduce(req, 6), nil, true
 		}
 		return nil, nil, false
 	})
-	a := r.appender(r.tx, "t", 1)
+	a := r.appender(tx, "t", 1)
 	to := r.to(a, topic)
-	to.Append(0, 1, nil, []byte("first"), nil)
+	to.Append(0, now(), nil, []byte("first"), nil)
 	a.Cut(1)
-	to.Append(0, 1, nil, []byte("second"), nil)
-	to.Append(1, 1, nil, []byte("elsewhere"), nil)
+	want := []string{"first"}
+	for i := range 20 { // several batches, each of which would like to leave
+		to.Append(0, now(), nil, fmt.Appendf(nil, "%02d%s", i, make([]byte, 100)), nil)
+		want = append(want, fmt.Sprintf("%02d%s", i, make([]byte, 100)))
+	}
+	to.Append(1, now(), nil, []byte("elsewhere"), nil)
 	a.Cut(2)
-	r.flush(r.tx, 2) // would hang if partition 1 waited for the whole of checkpoint 1
-	got := r.values(r.read(topic, 0, 0, wire.ReadOptions{}), 2)
-	if !slices.Equal(got, []string{"first", "second"}) || held == 0 {
-		t.Errorf("partition 0 has %q, refused %d times", got, held)
+	r.flush(tx, 2) // would hang if partition 1 waited for the whole of checkpoint 1
+	if got := r.values(r.read(topic, 0, 0, wire.ReadOptions{}), 21); !slices.Equal(got, want) {
+		t.Errorf("partition 0 has %q", got)
+	}
+	if held == 0 || early > 0 {
+		t.Errorf("checkpoint 1 was held up %d times, and %d batches of checkpoint 2 did not wait for it", held, early)
 	}
 }
 

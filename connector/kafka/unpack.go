@@ -70,6 +70,36 @@ func unpack(at wire.TopicPartition, from int64, how wire.ReadOptions, block *sar
 	return b, nil
 }
 
+// detach copies a batch's bytes out of the answer that it came in. One slow partition would otherwise keep the memory of a whole
+// answer, which counts against nobody's budget.
+func detach(b *wire.Batch) {
+	all := make([]byte, 0, b.Bytes-recordSize*len(b.Records)+headerBytes(b.Records))
+	keep := func(v []byte) []byte {
+		if v == nil {
+			return nil
+		}
+		start := len(all)
+		all = append(all, v...)
+		return all[start:len(all):len(all)]
+	}
+	for i := range b.Records {
+		r := &b.Records[i]
+		r.Key, r.Value = keep(r.Key), keep(r.Value)
+		for j := range r.Headers {
+			r.Headers[j].Value = keep(r.Headers[j].Value)
+		}
+	}
+}
+
+func headerBytes(list []wire.Record) (n int) {
+	for i := range list {
+		for _, h := range list[i].Headers {
+			n += len(h.Value)
+		}
+	}
+	return n
+}
+
 func appendRecords(list []wire.Record, from int64, headers bool, rb *sarama.RecordBatch) ([]wire.Record, error) {
 	base, appendTime := int64(-1), int64(-1)
 	if !rb.FirstTimestamp.IsZero() {
