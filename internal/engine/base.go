@@ -15,9 +15,10 @@ import (
 
 // A base is what outlives a session: the connection to the cluster and the database.
 type base struct {
-	log      wire.Log      // nil without a cluster
-	dir      *statedir.Dir // nil without a state directory
-	db       state.DB      // nil without a backend
+	log      wire.Log       // nil without a cluster
+	dir      *statedir.Dir  // nil without a state directory
+	db       state.DB       // nil without a backend
+	bulk     state.Ingester // of db; nil when it has none
 	env      connector.Env
 	seat     *seat  // nil before the first session has joined
 	stay     bool   // keep the seat for a restart
@@ -63,6 +64,7 @@ func (a *App) openState(ctx context.Context, b *base) (err error) {
 		return fmt.Errorf("open state in %q: %w", folder, err)
 	}
 	b.db = &database{DB: db}
+	b.bulk, _ = db.(state.Ingester)
 	return nil
 }
 

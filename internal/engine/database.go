@@ -2,8 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
-	"iter"
 	"sync"
 
 	"github.com/weirstream/weir/state"
@@ -22,16 +20,16 @@ func (d *database) Apply(b *state.Batch, sync bool) error {
 	return d.DB.Apply(b, sync)
 }
 
-// errNoIngest says that the backend takes no sorted data in bulk.
-var errNoIngest = errors.New("the backend does not ingest")
+// bulkBytes is where a run of rows is worth tables of its own. A few rows are cheaper as a batch, and leave no small table behind.
+const bulkBytes = 1 << 20
 
-// Ingest is state.Ingester's, where the backend is one.
-func (d *database) Ingest(ctx context.Context, from, to []byte, sorted iter.Seq2[[]byte, []byte]) error {
-	in, ok := d.DB.(state.Ingester)
-	if !ok {
-		return errNoIngest
+// load puts a run of rows over what is there: as sorted tables where the backend takes them and there are many, else as a batch. Tables
+// go in beside the batches of other stores.
+func (b *base) load(ctx context.Context, run *state.Run) error {
+	if b.bulk != nil && run.Bytes() >= bulkBytes {
+		return b.bulk.Ingest(ctx, nil, nil, run.Sorted())
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return in.Ingest(ctx, from, to, sorted)
+	var batch state.Batch
+	batch.Append(run.Sorted(), run.Bytes())
+	return b.db.Apply(&batch, false)
 }

@@ -273,11 +273,11 @@ func (l *kafkaLog) restore(ctx context.Context, t taskRef, st Store, target int6
 		return target, nil
 	}
 	r := &restorer{l: l, t: t, st: st, tp: tp, at: from, target: target, rows: keys.Rows(t.name(), st.Name)}
-	err = r.run(ctx)
+	err = r.replay(ctx)
 	if errors.Is(err, wire.ErrOffsetGone) && from > 0 {
 		r.rebuild = true // compaction or an operator has removed the tail that is missing: all of it is read
 		r.at = 0
-		err = r.run(ctx)
+		err = r.replay(ctx)
 	}
 	return r.at, err
 }
@@ -305,15 +305,19 @@ type restorer struct {
 	target  int64
 	rebuild bool
 	rows    []byte
-	batch   state.Batch
+	run     state.Run
 	key     []byte
 }
 
-// restoreBatch is how much is put into the database at once.
-const restoreBatch = 4 << 20
+// restoreBytes is how much is put into the database at once: rows are sorted within that, and each time leaves a table that a
+// compaction has to merge. fetchBytes is how much is asked for at once.
+const (
+	restoreBytes = 16 << 20
+	fetchBytes   = 4 << 20
+)
 
-// run reads committed records up to the target. The position may pass the target over markers.
-func (r *restorer) run(ctx context.Context) error {
+// replay reads committed records up to the target. The position may pass the target over markers.
+func (r *restorer) replay(ctx context.Context) error {
 	log := r.l.s.base.log
 	if r.at == 0 {
 		starts, err := log.List(ctx, wire.Start, []wire.TopicPartition{r.tp})
@@ -322,11 +326,13 @@ func (r *restorer) run(ctx context.Context) error {
 		}
 		r.at = starts[r.tp]
 	}
-	r.batch.Reset()
+	r.run.Reset()
 	if r.rebuild {
-		r.batch.DeleteRange(r.rows, keys.End(r.rows))
+		if err := r.clear(); err != nil {
+			return err
+		}
 	}
-	rd, err := log.Read(ctx, r.tp, r.at, wire.ReadOptions{Committed: true, MaxBytes: restoreBatch})
+	rd, err := log.Read(ctx, r.tp, r.at, wire.ReadOptions{Committed: true, MaxBytes: fetchBytes})
 	if err != nil {
 		return err
 	}
@@ -339,13 +345,13 @@ func (r *restorer) run(ctx context.Context) error {
 		r.put(b)
 		r.at = max(r.at, b.Next)
 		b.Release()
-		if r.batch.Bytes() >= restoreBatch {
-			if err := r.flush(); err != nil {
+		if r.run.Bytes() >= restoreBytes {
+			if err := r.flush(ctx); err != nil {
 				return err
 			}
 		}
 	}
-	return r.flush()
+	return r.flush(ctx)
 }
 
 // next waits for a batch. A driver without goroutines does not wait: what is committed is there, or markers are on their way.
@@ -371,17 +377,25 @@ func (r *restorer) put(b *wire.Batch) {
 		}
 		r.key = append(append(r.key[:0], r.rows...), rec.Key...)
 		if rec.Value == nil {
-			r.batch.Delete(r.key)
+			r.run.Delete(r.key)
 		} else {
-			r.batch.Put(r.key, rec.Value)
+			r.run.Put(r.key, rec.Value)
 		}
 	}
 }
 
-// flush writes what was collected, with the place it reaches to, as one batch.
-func (r *restorer) flush() error {
-	r.batch.Put(keys.StoreRecord(r.t.name(), r.st.Name, changelogRecord), r.l.s.changelogPlace(r.st, min(r.at, r.target)))
-	err := r.l.s.base.db.Apply(&r.batch, false)
-	r.batch.Reset()
+// clear drops all rows and the place together: what is killed before the rows are back begins anew.
+func (r *restorer) clear() error {
+	var b state.Batch
+	b.DeleteRange(r.rows, keys.End(r.rows))
+	b.Put(keys.StoreRecord(r.t.name(), r.st.Name, changelogRecord), r.l.s.changelogPlace(r.st, 0))
+	return r.l.s.base.db.Apply(&b, false)
+}
+
+// flush writes what was collected, with the place it reaches to, all or nothing.
+func (r *restorer) flush(ctx context.Context) error {
+	r.run.Put(keys.StoreRecord(r.t.name(), r.st.Name, changelogRecord), r.l.s.changelogPlace(r.st, min(r.at, r.target)))
+	err := r.l.s.base.load(ctx, &r.run)
+	r.run.Reset()
 	return err
 }
