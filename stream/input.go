@@ -118,7 +118,7 @@ func (in *input[K, V]) enter() {
 // Run processes records.
 func (in *input[K, V]) Run(until int64, budget int) (done int) {
 	c := &in.task.Context
-	for done < budget {
+	for done < budget && !in.task.IsFull() {
 		if !in.decoded {
 			if _, ok := in.Head(); !ok {
 				break

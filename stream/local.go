@@ -188,13 +188,13 @@ func (l *localIn[K, V]) Head() (int64, bool) {
 // Run takes records, a channel's batch at a time: among channels the order is that of time only at the boundaries of batches.
 func (l *localIn[K, V]) Run(until int64, budget int) (done int) {
 	ctx := &l.task.Context
-	for done < budget {
+	for done < budget && !l.task.IsFull() {
 		if _, ok := l.Head(); !ok {
 			break
 		}
 		c := &l.channels[l.current]
 		b := c.queue[0]
-		for c.i < len(b.items) && done < budget {
+		for c.i < len(b.items) && done < budget && !l.task.IsFull() {
 			it := &b.items[c.i]
 			if it.time > until {
 				return done

@@ -205,6 +205,8 @@ func (t *timers) passed() {
 
 // due fires the timers of a clock up to limit, in the order of their times. What they set anew in that time fires in the same call.
 func (t *timers) due(clock bool, limit int64) {
+	saved, key, had := *t.run.c, t.run.key, t.run.hasKey // a record may be at hand, and others behind a fan-out wait for it
+	defer func() { *t.run.c, t.run.key, t.run.hasKey = saved, key, had }()
 	for _, k := range t.kinds {
 		for k.clock == clock && k.next <= limit && k.next != task.MaxTime {
 			t.fireUpTo(k, limit)

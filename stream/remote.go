@@ -267,7 +267,7 @@ func (r *remoteIn[K, V]) pop() {
 
 // Run processes records.
 func (r *remoteIn[K, V]) Run(until int64, budget int) (done int) {
-	for done < budget {
+	for done < budget && !r.task.IsFull() {
 		at, ok := r.Head()
 		if !ok || at > until {
 			break

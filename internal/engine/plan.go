@@ -127,6 +127,9 @@ type TaskEnv struct {
 	// Recovered are the handles that a two-phase sink prepared and that may not have been committed.
 	Recovered func(sink string) []connector.Handle
 
+	// Async makes a call in a goroutine that ends with the task, and runs what it returns between two records.
+	Async func(call func(ctx context.Context) (done func()))
+
 	Count func(name string, labels ...string) func(delta int64)
 }
 

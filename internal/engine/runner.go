@@ -129,7 +129,9 @@ func (r *runner) receive() error {
 			r.t.Applied(m.n)
 			r.paused = false
 		case aCall:
-			m.do()
+			if err := r.t.Do(m.do); err != nil {
+				return err
+			}
 		}
 		r.msgs[i] = message{}
 	}
@@ -273,6 +275,15 @@ func (r *runner) fail(err error) { r.s.post(event{failed: err}) }
 // storeIndex is the place of a store among the sub-topology's.
 func (r *runner) storeIndex(name string) int {
 	return slices.IndexFunc(r.sub.Stores, func(st Store) bool { return st.Name == name })
+}
+
+// async makes a call beside the task, and runs what it returns in the task's goroutine. A driver makes it at once.
+func (r *runner) async(call func(ctx context.Context) (done func())) {
+	if !r.s.threaded {
+		r.box.put(message{kind: aCall, do: call(r.env.Context)})
+		return
+	}
+	r.wg.Go(func() { r.send(message{kind: aCall, do: call(r.env.Context)}) })
 }
 
 // stopFeeds ends reading; what was pushed is still processed.

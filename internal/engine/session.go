@@ -219,6 +219,7 @@ func (s *session) makeTask(r *runner, partition int, rec *taskRecord) error {
 		Pending:    func(exchange string) int64 { return s.pendingAt(r.sub.out(exchange)) },
 		Topic:      s.exchangeTopicOf(r.sub),
 		Recovered:  rec.handlesOf,
+		Async:      r.async,
 		Count:      s.counter,
 	}
 	r.env = env

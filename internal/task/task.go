@@ -33,6 +33,8 @@ type Task struct {
 	now      int64 // the wall clock as of the last call of Clock
 	walking  bool  // hooks run, in the order of nodes
 	err      error
+	full     int // operators without room
+	busy     int // calls in flight
 }
 
 // New returns an empty task; package stream fills it.
@@ -162,7 +164,7 @@ func (t *Task) Stop() error {
 // or a barrier passes.
 func (t *Task) Step(budget int) (done int, err error) {
 	err = t.guard(func() {
-		for done < budget && !t.retry.waits(t.now) {
+		for done < budget && t.full == 0 && !t.retry.waits(t.now) {
 			in, until := t.pick()
 			if in == nil {
 				break
@@ -223,6 +225,18 @@ func (t *Task) WaitsFor() string {
 	return waiting
 }
 
+// Do runs f between two records: what a call outside of the task has brought back.
+func (t *Task) Do(f func()) error { return t.guard(f) }
+
+// Full says that an operator has no room for another record: inputs stop before the next one until it says otherwise.
+func (t *Task) Full(n int) { t.full += n }
+
+// Busy says that an operator waits for something outside of the task: the task has not ended before it is there.
+func (t *Task) Busy(n int) { t.busy += n }
+
+// IsFull reports whether an operator has no room.
+func (t *Task) IsFull() bool { return t.full > 0 }
+
 // Settle brings watermarks and exchanges up to date after changes that came without records: an input became idle, or ended.
 func (t *Task) Settle() error { return t.guard(t.settle) }
 
@@ -262,6 +276,9 @@ func (t *Task) Watermark() (w int64, heldBy string) {
 
 // Ended reports whether every input has ended and everything was processed.
 func (t *Task) Ended() bool {
+	if t.busy > 0 {
+		return false
+	}
 	for _, in := range t.Inputs {
 		s := in.State()
 		if s.Table && !s.Ended && s.AtEnd {
