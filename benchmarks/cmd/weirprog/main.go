@@ -2,7 +2,8 @@
 // in the given number of records and runs until it is ended; cmd/weirbench measures it and checks its results.
 //
 // Arguments, each KEY=VALUE: suite (pass, count or repartition), brokers, in, out, app, dir, guarantee (eos or alo), commit
-// (ms), emit (commit or update), warm (records), exchange (kafka, the default, or local), instance, session (ms).
+// (ms), emit (commit or update), warm (records), exchange (kafka, the default, or local), instance, session (ms),
+// profile (a file: CPU from the end of the warm-up on).
 package main
 
 import (
@@ -13,6 +14,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"runtime/pprof"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -45,7 +47,17 @@ func run(ctx context.Context, arg map[string]string) error {
 		return err
 	}
 	b := stream.New(arg["app"])
-	if err := topology(b, arg, &warm{at: at}); err != nil {
+	w := &warm{at: at, over: func() {}}
+	if path := arg["profile"]; path != "" {
+		f, err := os.Create(path)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		defer pprof.StopCPUProfile()
+		w.over = func() { _ = pprof.StartCPUProfile(f) }
+	}
+	if err := topology(b, arg, w); err != nil {
 		return err
 	}
 	config := stream.Config{
@@ -122,10 +134,12 @@ func emission(arg map[string]string) []stream.TableOption {
 type warm struct {
 	at   int64
 	seen atomic.Int64
+	over func() // called then
 }
 
 func (w *warm) tick() {
 	if w.seen.Add(1) == w.at {
 		fmt.Println("warm")
+		w.over()
 	}
 }
