@@ -82,6 +82,9 @@ func (b *bench) command(j job, s system, app, out string) []string {
 	all = append(append(all, s.command...), "suite="+j.suite, "brokers="+b.broker.Addresses, "in="+b.load.Topic, "out="+out, "app="+app,
 		"dir="+filepath.Join(b.temp, app), "guarantee="+j.guarantee, fmt.Sprintf("commit=%d", b.options.commit.Milliseconds()),
 		"emit="+j.emit, fmt.Sprintf("warm=%d", b.options.warm))
+	if b.options.profile && peerOf(s.name) == "weir" {
+		all = append(all, "profile="+filepath.Join(b.options.keep, app+".cpu.pprof"))
+	}
 	return append(all, s.extra...)
 }
 

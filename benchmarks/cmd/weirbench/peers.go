@@ -40,7 +40,7 @@ type options struct {
 	rounds        int
 	records, warm int64
 	commit        time.Duration
-	pin           bool
+	pin, profile  bool
 	jobs, systems string
 	keep          string
 }
@@ -53,6 +53,7 @@ func peers(ctx context.Context, args []string) error {
 	flags.Int64Var(&o.warm, "warm", 2_000_000, "records before those, for just-in-time compilers and caches")
 	flags.DurationVar(&o.commit, "commit", time.Second, "checkpoint or commit interval")
 	flags.BoolVar(&o.pin, "pin", false, "broker on CPU 0, system on CPU 1")
+	flags.BoolVar(&o.profile, "profile", false, "weir writes a CPU profile of each measurement beside its log")
 	flags.StringVar(&o.jobs, "jobs", "", "only these, separated by commas")
 	flags.StringVar(&o.systems, "systems", "", "only these, separated by commas")
 	flags.StringVar(&o.keep, "logs", "", "folder for the systems' logs. Default: a temporary one")
