@@ -193,6 +193,23 @@ func newRemoteIn[K, V any](in *instance, name string, senders int) *remoteIn[K, 
 	return r
 }
 
+// Marks implements task.Gathering.
+func (r *remoteIn[K, V]) Marks() []task.Mark {
+	all := make([]task.Mark, len(r.marks))
+	for i, m := range r.marks {
+		all[i] = *m
+	}
+	return all
+}
+
+// RestoreMarks implements task.Gathering.
+func (r *remoteIn[K, V]) RestoreMarks(marks []task.Mark) {
+	for i := range min(len(marks), len(r.marks)) {
+		*r.marks[i] = marks[i]
+	}
+	r.state.Idle, r.state.Ended = task.Quiet(r.marks)
+}
+
 func (r *remoteIn[K, V]) State() *task.InputState       { return &r.state }
 func (r *remoteIn[K, V]) Restart(at connector.Position) { r.pos = at }
 func (r *remoteIn[K, V]) Aligned(uint64) bool           { return true }

@@ -115,6 +115,9 @@ func (l *kafkaLog) fenceDead(ctx context.Context, a *wire.Assigned) error {
 			alive[id] = true
 		}
 	}
+	if l.seat.m.Identity().Generation != a.Generation {
+		return nil // who has joined meanwhile is not among the living of this assignment; the next leader looks again
+	}
 	for _, t := range open {
 		if alive[t.ID] || !l.s.isOwnID(t.ID) {
 			continue

@@ -31,7 +31,29 @@ func (s *session) rebalance(e *wire.GroupEvent) error {
 			added = append(added, t)
 		}
 	}
+	if e.Assigned.Leader {
+		s.fence(e.Assigned)
+	}
 	return s.restore(added)
+}
+
+// fence has the leader of a new generation end the transactions of instances that are not in it, so that readers do not wait for their
+// timeout. It is not needed for what is right, so what goes wrong is only said.
+func (s *session) fence(a *wire.Assigned) {
+	l, ok := s.commits.(*kafkaLog)
+	if !ok {
+		return
+	}
+	do := func() {
+		if err := l.fenceDead(s.ctx, a); err != nil && s.ctx.Err() == nil {
+			s.app.log.Warn("a transaction of an instance that is gone may hold readers up until its timeout", "error", err)
+		}
+	}
+	if !s.threaded {
+		do()
+		return
+	}
+	s.wg.Go(do)
 }
 
 // restore brings the state of added tasks up to date beside those that run; take then starts them.

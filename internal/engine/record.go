@@ -21,6 +21,7 @@ type inputRecord struct {
 	name     string
 	position connector.Position
 	mark     task.Mark
+	upstream []task.Mark // of an exchange's senders; kept with positions alone
 }
 
 type handleRecord struct {
@@ -35,7 +36,7 @@ const recordVersion = 2
 func recordOf(p *prepared) *taskRecord {
 	rec := &taskRecord{n: p.cut.N, nodes: p.cut.Nodes}
 	for i, in := range p.r.t.Inputs {
-		rec.inputs = append(rec.inputs, inputRecord{in.State().Name, p.cut.Positions[i], p.cut.Marks[i]})
+		rec.inputs = append(rec.inputs, inputRecord{name: in.State().Name, position: p.cut.Positions[i], mark: p.cut.Marks[i]})
 	}
 	for i, h := range p.handles {
 		if h != nil {
@@ -63,6 +64,16 @@ func (r *taskRecord) mark(input string) task.Mark {
 		}
 	}
 	return task.NewMark()
+}
+
+// upstream is how far the tasks were that an exchange's records come from.
+func (r *taskRecord) upstream(input string) []task.Mark {
+	for i := range r.inputs {
+		if r.inputs[i].name == input {
+			return r.inputs[i].upstream
+		}
+	}
+	return nil
 }
 
 // handlesOf are those that a sink prepared and that may not have been committed.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/weirstream/weir/connector"
 	"github.com/weirstream/weir/internal/overlay/keys"
@@ -32,12 +31,12 @@ func (s *session) positionsOf(r *runner, cut *task.Cut) (out []wire.Position) {
 			continue
 		}
 		for i, to := range in.offsets(r.t.Partition, string(pos)) {
-			m := metadata{n: cut.N, mark: cut.Marks[in.input]}
+			m := metadata{n: cut.N, mark: cut.Marks[in.input], upstream: cut.Upstream[in.input]}
 			if len(out) == 0 {
 				m.changelogs = r.logged.offsets
 			}
 			if i > 0 {
-				m.mark = task.NewMark()
+				m.mark, m.upstream = task.NewMark(), nil
 			}
 			out = append(out, wire.Position{
 				TopicPartition: wire.TopicPartition{Topic: to.Topic, Partition: int32(r.t.Partition)},
@@ -100,53 +99,6 @@ func (s *session) committable(sub *Sub) (out []committableInput) {
 // exchangePosition is a position in an exchange's topic.
 func exchangePosition(offset int64) string { return strconv.FormatInt(offset, 10) }
 
-// metadata is what a committed position says beside its offset: text, for that is what Kafka takes, and less than its 4,096 bytes.
-type metadata struct {
-	n          uint64
-	mark       task.Mark
-	changelogs []int64
-}
-
-func (m metadata) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "1;%d;%d;%d;", m.n, m.mark.W, m.mark.High)
-	for i, o := range m.changelogs {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(strconv.FormatInt(o, 10))
-	}
-	return b.String()
-}
-
-func parseMetadata(text string) (m metadata, err error) {
-	m.mark = task.NewMark()
-	if text == "" {
-		return m, nil // committed by someone else: an operator's reset has no metadata
-	}
-	f := strings.Split(text, ";")
-	if len(f) != 5 || f[0] != "1" {
-		return m, fmt.Errorf("position metadata %q is of another version", text)
-	}
-	m.n, err = strconv.ParseUint(f[1], 10, 64)
-	number := func(s string) (v int64) {
-		if err == nil {
-			v, err = strconv.ParseInt(s, 10, 64)
-		}
-		return v
-	}
-	m.mark.W, m.mark.High = number(f[2]), number(f[3])
-	if f[4] != "" {
-		for _, o := range strings.Split(f[4], ",") {
-			m.changelogs = append(m.changelogs, number(o))
-		}
-	}
-	if err != nil {
-		err = fmt.Errorf("position metadata %q: %w", text, err)
-	}
-	return m, err
-}
-
 // recover reads what the last commit says of the tasks, and restores their stores to exactly that.
 func (l *kafkaLog) recover(ctx context.Context, refs []taskRef) (*saved, error) {
 	s := l.s
@@ -157,7 +109,7 @@ func (l *kafkaLog) recover(ctx context.Context, refs []taskRef) (*saved, error) 
 			of = append(of, s.changelogsOf(t)...)
 		}
 	}
-	committed, err := s.base.log.Committed(ctx, s.plan.App, of)
+	committed, err := s.base.log.Committed(s.patient(ctx), s.plan.App, of)
 	if err != nil {
 		return nil, fmt.Errorf("read the group's positions: %w", err)
 	}
@@ -184,6 +136,7 @@ func (l *kafkaLog) recoverTask(ctx context.Context, t taskRef, committed map[wir
 	for _, in := range l.s.committable(t.sub) {
 		var offsets []wire.TopicOffset
 		mark := task.NewMark()
+		var upstream []task.Mark
 		for _, topic := range in.topics {
 			c, ok := committed[wire.TopicPartition{Topic: topic, Partition: int32(t.partition)}]
 			if !ok {
@@ -196,12 +149,15 @@ func (l *kafkaLog) recoverTask(ctx context.Context, t taskRef, committed map[wir
 			if len(m.changelogs) > 0 {
 				targets = m.changelogs
 			}
+			if len(m.upstream) > 0 {
+				upstream = m.upstream
+			}
 			rec.n = max(rec.n, m.n)
 			mark.W, mark.High = max(mark.W, m.mark.W), max(mark.High, m.mark.High)
 			offsets = append(offsets, wire.TopicOffset{Topic: topic, Offset: c.Offset})
 		}
 		if len(offsets) > 0 {
-			rec.inputs = append(rec.inputs, inputRecord{in.name, connector.Position(in.position(t.partition, offsets)), mark})
+			rec.inputs = append(rec.inputs, inputRecord{in.name, connector.Position(in.position(t.partition, offsets)), mark, upstream})
 		}
 	}
 	if len(l.s.committable(t.sub)) == 0 {
@@ -354,15 +310,21 @@ func (r *restorer) replay(ctx context.Context) error {
 	return r.flush(ctx)
 }
 
-// next waits for a batch. A driver without goroutines does not wait: what is committed is there, or markers are on their way.
-func (s *session) next(ctx context.Context, rd wire.Reader) (*wire.Batch, error) {
+// patient is ctx for waiting until somebody else's transaction has ended, which a driver without goroutines does not do: the one who
+// would end it may be waiting for the driver.
+func (s *session) patient(ctx context.Context) context.Context {
 	if s.threaded {
-		return rd.Next(ctx)
+		return ctx
 	}
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
-	b, err := rd.Next(ended)
-	if err != nil && ctx.Err() == nil {
+	return ended
+}
+
+// next waits for a batch. A driver without goroutines does not wait: what is committed is there, or markers are on their way.
+func (s *session) next(ctx context.Context, rd wire.Reader) (*wire.Batch, error) {
+	b, err := rd.Next(s.patient(ctx))
+	if err != nil && ctx.Err() == nil && !s.threaded {
 		return nil, fmt.Errorf("not all of what is committed can be read: %w", err)
 	}
 	return b, err

@@ -238,6 +238,9 @@ func (s *session) makeTask(r *runner, partition int, rec *taskRecord) error {
 		if rec != nil {
 			f.end = rec.position(f.name)
 			t.Inputs[f.input].State().Restore(rec.mark(f.name))
+			if g, ok := t.Inputs[f.input].(task.Gathering); ok {
+				g.RestoreMarks(rec.upstream(f.name))
+			}
 			t.Inputs[f.input].Restart(f.end)
 		}
 		r.feeds = append(r.feeds, f)

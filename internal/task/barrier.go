@@ -33,6 +33,7 @@ type Cut struct {
 	N         uint64
 	Positions []connector.Position // one per input, in the order of Task.Inputs
 	Marks     []Mark               // likewise
+	Upstream  [][]Mark             // likewise: what a Gathering input knows, nil of others
 	Nodes     []NodeMark           // the operators that have to do with time
 	Deltas    []*overlay.Delta     // one per store, in the order of Task.Stores
 }
@@ -71,6 +72,11 @@ func (t *Task) Barrier(n uint64) (cut *Cut, err error) {
 		for _, in := range t.Inputs {
 			cut.Positions = append(cut.Positions, in.Position())
 			cut.Marks = append(cut.Marks, in.State().Mark)
+			var upstream []Mark
+			if g, ok := in.(Gathering); ok {
+				upstream = g.Marks()
+			}
+			cut.Upstream = append(cut.Upstream, upstream)
 		}
 		for _, s := range t.Stores {
 			d, err := s.Freeze(n)

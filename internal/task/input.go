@@ -26,6 +26,15 @@ type Input interface {
 	Pass(n uint64)
 }
 
+// A Gathering input hears from several upstream tasks how far each is. That is part of a checkpoint: an upstream task that has nothing
+// new to say does not repeat itself for a reader that has forgotten.
+type Gathering interface {
+	// Marks are those of the upstream tasks, in their order. The slice is the caller's.
+	Marks() []Mark
+	// RestoreMarks is called before the first batch with what a checkpoint has, of as many upstream tasks as there were.
+	RestoreMarks(marks []Mark)
+}
+
 // A Batch is what is pushed into an Input: its typed form is known to the Input it is meant for.
 type Batch interface {
 	Len() int

@@ -1,0 +1,105 @@
+package engine
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/weirstream/weir/internal/task"
+)
+
+// metadata is what a committed position says beside its offset: text, for that is what Kafka takes, and less than its 4,096 bytes.
+//
+//	version;checkpoint;watermark;latest time;changelogs' next offsets;upstream tasks' watermarks
+//
+// Lists have commas. Upstream watermarks are relative to the input's own, empty when there is none yet, and end with i or e when
+// that task is idle or has ended. Version 1 had none of them.
+type metadata struct {
+	n          uint64
+	mark       task.Mark
+	changelogs []int64
+	upstream   []task.Mark
+}
+
+// maxMetadata leaves upstream watermarks out of what would be too long otherwise, which takes hundreds of upstream tasks: a reader that
+// starts again then waits for each of them to say something.
+const maxMetadata = 4000
+
+func (m metadata) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "2;%d;%d;%d;", m.n, m.mark.W, m.mark.High)
+	for i, o := range m.changelogs {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(strconv.FormatInt(o, 10))
+	}
+	b.WriteByte(';')
+	text := b.String()
+	for i, u := range m.upstream {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		if u.W != task.MinTime {
+			b.WriteString(strconv.FormatInt(u.W-m.base(), 10))
+		}
+		if u.Idle {
+			b.WriteByte('i')
+		}
+		if u.Ended {
+			b.WriteByte('e')
+		}
+	}
+	if b.Len() > maxMetadata {
+		return text
+	}
+	return b.String()
+}
+
+// base is what upstream watermarks are relative to. Differences wrap around and back.
+func (m metadata) base() int64 {
+	if m.mark.W == task.MinTime {
+		return 0
+	}
+	return m.mark.W
+}
+
+func parseMetadata(text string) (m metadata, err error) {
+	m.mark = task.NewMark()
+	if text == "" {
+		return m, nil // committed by someone else: an operator's reset has no metadata
+	}
+	f := strings.Split(text, ";")
+	if len(f) != 6 && len(f) != 5 || f[0] != strconv.Itoa(len(f)-4) {
+		return m, fmt.Errorf("position metadata %q is of another version", text)
+	}
+	m.n, err = strconv.ParseUint(f[1], 10, 64)
+	number := func(s string) (v int64) {
+		if err == nil {
+			v, err = strconv.ParseInt(s, 10, 64)
+		}
+		return v
+	}
+	m.mark.W, m.mark.High = number(f[2]), number(f[3])
+	if f[4] != "" {
+		for o := range strings.SplitSeq(f[4], ",") {
+			m.changelogs = append(m.changelogs, number(o))
+		}
+	}
+	if len(f) > 5 && f[5] != "" {
+		for u := range strings.SplitSeq(f[5], ",") {
+			mark := task.NewMark()
+			u, mark.Ended = strings.CutSuffix(u, "e")
+			u, mark.Idle = strings.CutSuffix(u, "i")
+			if u != "" {
+				mark.W = number(u) + m.base()
+				mark.High = mark.W
+			}
+			m.upstream = append(m.upstream, mark)
+		}
+	}
+	if err != nil {
+		err = fmt.Errorf("position metadata %q: %w", text, err)
+	}
+	return m, err
+}

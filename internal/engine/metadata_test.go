@@ -1,0 +1,77 @@
+package engine
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weirstream/weir/internal/task"
+)
+
+func TestMetadataReadsWhatItWrites(t *testing.T) {
+	none := task.NewMark()
+	at := func(w int64) task.Mark { return task.Mark{W: w, High: w} }
+	idle, ended := at(1_700_000_000_500), at(math.MaxInt64)
+	idle.Idle, ended.Ended = true, true
+	for name, m := range map[string]metadata{
+		"nothing yet":   {mark: none},
+		"changelogs":    {n: 7, mark: task.Mark{W: 5, High: 9}, changelogs: []int64{0, 12, 1 << 40}},
+		"upstream":      {n: 1, mark: at(1_700_000_000_000), upstream: []task.Mark{at(1_700_000_000_000), none, idle, ended}},
+		"none upstream": {n: 1, mark: none, upstream: []task.Mark{none, at(3), none}},
+		"far apart":     {n: 1, mark: at(math.MaxInt64), upstream: []task.Mark{at(math.MinInt64 + 1), at(math.MaxInt64)}},
+		"both":          {n: 1, mark: at(-5), changelogs: []int64{3}, upstream: []task.Mark{at(-5), at(10)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := parseMetadata(m.String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.n != m.n || got.mark != m.mark || !slices.Equal(got.changelogs, m.changelogs) || !slices.Equal(got.upstream, m.upstream) {
+				t.Errorf("%q is read as %+v, want %+v", m, got, m)
+			}
+		})
+	}
+}
+
+func TestMetadataIsNeverTooLong(t *testing.T) {
+	m := metadata{mark: task.NewMark(), changelogs: []int64{5}}
+	for i := range int64(1000) {
+		m.upstream = append(m.upstream, task.Mark{W: 1_700_000_000_000 + i, High: 1_700_000_000_000 + i})
+	}
+	text := m.String()
+	if len(text) > 4096 {
+		t.Fatalf("%d bytes", len(text))
+	}
+	got, err := parseMetadata(text)
+	if err != nil || len(got.upstream) != 0 || len(got.changelogs) != 1 {
+		t.Errorf("%q is read as %+v, %v", text, got, err)
+	}
+}
+
+func TestMetadataOfTheVersionBefore(t *testing.T) {
+	m, err := parseMetadata("1;7;100;200;5,6")
+	if err != nil || m.n != 7 || m.mark.W != 100 || m.mark.High != 200 || !slices.Equal(m.changelogs, []int64{5, 6}) {
+		t.Errorf("read %+v, %v", m, err)
+	}
+	for _, bad := range []string{"3;1;1;1;;", "1;1;1;1;;", "2;1;1;1;", "2;x;1;1;;", "2;1;1;1;a;", "2;1;1;1;;5x", "hello"} {
+		if _, err := parseMetadata(bad); err == nil || !strings.Contains(err.Error(), bad) {
+			t.Errorf("%q: error %v", bad, err)
+		}
+	}
+}
+
+func FuzzParseMetadata(f *testing.F) {
+	f.Add("2;7;100;200;5,6;1,,2i,3e")
+	f.Add("1;7;100;200;5,6")
+	f.Add("")
+	f.Fuzz(func(t *testing.T, text string) {
+		m, err := parseMetadata(text)
+		if err != nil {
+			return
+		}
+		if again, err := parseMetadata(m.String()); err != nil || again.String() != m.String() {
+			t.Fatalf("%q became %q and then %q (%v)", text, m, again, err)
+		}
+	})
+}
