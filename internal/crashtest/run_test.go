@@ -4,26 +4,25 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"github.com/weirstream/weir/connector/memory"
-	"github.com/weirstream/weir/internal/engine"
 	"github.com/weirstream/weir/internal/faults"
 	"github.com/weirstream/weir/internal/faults/oracle"
 	"github.com/weirstream/weir/internal/wire"
-	"github.com/weirstream/weir/state"
 	"github.com/weirstream/weir/stream"
 )
 
-// A scenario is a topology from topic in to topic out, and what must be in out.
+// A scenario is a topology from topic in to topic out, who runs it, and what must be in out.
 type scenario struct {
-	name   string
-	build  func(b *stream.Builder, w *world)
-	check  func(out oracle.Records, w *world) error
-	config func(c *stream.Config) // nil: the defaults
-	disk   bool                   // state outlives a process that is killed, as far as a disk keeps it
+	name    string
+	build   func(b *stream.Builder, w *world)
+	check   func(out oracle.Records, w *world) error
+	config  func(c *stream.Config) // nil: the defaults
+	disk    bool                   // state outlives a process that is killed, as far as a disk keeps it
+	members int                    // processes; 0 is one
 }
 
 const (
@@ -58,147 +57,127 @@ func counted() map[string]int64 {
 	return n
 }
 
-// A world is one run: a cluster, and one process after the other.
+// A world is one run: a cluster and the processes on it.
 type world struct {
-	s    scenario
-	c    *memory.Cluster
-	disk *disk
-	sink *memory.Collector[string, int64] // outside of the cluster
-	d    *engine.Driver
-	sent int
-	why  []error // of recoveries
+	s     scenario
+	c     *memory.Cluster
+	rand  *rand.Rand                       // what the processes go through
+	sink  *memory.Collector[string, int64] // outside of the cluster
+	procs []*process
+	sent  int
+	why   []error // of recoveries
 }
 
-// patience is how many recoveries a run may need: more often than its faults can explain is no progress.
+// patience is how many recoveries a process may need: more often than its faults can explain is no progress.
 const patience = 80
 
-// run is a scenario under a judge, from the first record to the oracle's word.
-func run(s scenario, j faults.Judge) error {
-	forever := map[string]string{"retention.ms": "-1"}
+// run is a scenario under a judge, from the first record to the oracle's word. Where there are several processes, the seed says when they
+// freeze, stop and come back.
+func run(s scenario, seed uint64, j faults.Judge) error {
 	w := &world{s: s, c: &memory.Cluster{Start: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), Poison: true}}
-	w.disk = &disk{rand: rand.New(rand.NewPCG(1, 1))}
+	w.rand = rand.New(rand.NewPCG(seed, 2))
 	w.sink = memory.Collect[string, int64]("outside")
+	for i := range max(1, s.members) {
+		w.procs = append(w.procs, &process{w: w, name: fmt.Sprint("i", i), disk: &disk{rand: w.rand}})
+	}
+	forever := map[string]string{"retention.ms": "-1"}
 	if err := errors.Join(w.c.Create("in", partitions, forever), w.c.Create("out", partitions, forever)); err != nil {
 		return err
 	}
 	w.c.Judge = j
-	if err := w.drive(); err != nil {
+	if err := w.drive(true); err != nil {
 		return err
 	}
 	w.c.Judge = nil
 	w.c.Settle() // what was late comes at the latest now: the app may have to recover once more
-	for {
-		err := w.d.Stop()
-		if err == nil {
-			return w.judged()
-		}
-		w.why = append(w.why, fmt.Errorf("stop: %w", err))
-		w.d = nil // it has ended, if not as it should
-		if err := w.drive(); err != nil {
+	for stopped := false; !stopped; {
+		if err := w.drive(false); err != nil {
 			return err
 		}
+		stopped = w.stop()
 	}
+	return w.judged()
 }
 
-// drive has the app work until everything is committed.
-func (w *world) drive() error {
+// drive has the app work until everything is committed. disturbed: its processes freeze and stop now and then.
+func (w *world) drive(disturbed bool) error {
 	for !w.done() {
-		if err := w.step(); err != nil {
-			w.recover(err)
+		if err := w.send(); err != nil {
+			return err
 		}
-		if len(w.why) > patience {
-			return fmt.Errorf("no progress; the last reasons: %w", errors.Join(w.why[len(w.why)-5:]...))
+		w.c.Advance(2 * time.Second) // watermarks cross repartition topics with time
+		for _, p := range w.procs {
+			if disturbed && len(w.procs) > 1 {
+				p.disturb()
+			} else {
+				p.wake()
+			}
+			p.step()
+		}
+		if n := len(w.why); n > patience*len(w.procs) {
+			return fmt.Errorf("no progress; the last reasons: %w", errors.Join(w.why[n-5:]...))
 		}
 	}
 	return nil
 }
 
-// step has a process running, sends a chunk, and takes a checkpoint.
-func (w *world) step() (err error) {
-	if w.d == nil {
-		if w.d, err = w.start(); err != nil {
-			w.c.Advance(20 * time.Second) // longer than a session lasts
-			return fmt.Errorf("start: %w", err)
-		}
-	}
+// send puts a chunk of records in.
+func (w *world) send() error {
 	for range min(chunk, records-w.sent) {
-		r := wire.Record{Time: eventTime.Add(time.Duration(w.sent) * time.Second).UnixMilli(), Key: []byte(key(w.sent)), Value: []byte(value(w.sent))}
+		at := eventTime.Add(time.Duration(w.sent) * time.Second)
+		r := wire.Record{Time: at.UnixMilli(), Key: []byte(key(w.sent)), Value: []byte(value(w.sent))}
 		if _, err := w.c.Append("in", int32(w.sent%keys%partitions), r); err != nil {
 			return err
 		}
 		w.sent++
 	}
-	return w.checkpoint()
-}
-
-// checkpoint takes one, a moment after the last: watermarks cross repartition topics with time.
-func (w *world) checkpoint() error {
-	w.c.Advance(2 * time.Second)
-	return w.d.Checkpoint()
-}
-
-// start is what a new process does.
-func (w *world) start() (*engine.Driver, error) {
-	b := stream.New("app")
-	w.s.build(b, w)
-	config := stream.Config{
-		Cluster: w.c, Exchange: stream.Local, Instance: "i", State: state.InMemory(),
-		SessionTimeout: 15 * time.Second, TransactionTimeout: time.Minute, Logger: slog.New(slog.DiscardHandler),
-	}
-	if w.s.disk {
-		config.State = w.disk
-	}
-	if w.s.config != nil {
-		w.s.config(&config)
-	}
-	compiled, err := b.Compile(config)
-	if err != nil {
-		return nil, err
-	}
-	d, err := engine.NewDriver(compiled.Plan, compiled.Config)
-	if err != nil {
-		d.Close()
-		return nil, err
-	}
-	return d, nil
-}
-
-// recover does what an app does: it goes on from the last commit, in the same process unless that was killed.
-func (w *world) recover(err error) {
-	w.why = append(w.why, err)
-	if w.d == nil {
-		return
-	}
-	if !errors.Is(err, faults.ErrKilled) {
-		if err = w.d.Crash(); err == nil {
-			return
-		}
-	}
-	w.disk.killed()
-	w.d.Close()
-	w.d = nil
+	return nil
 }
 
 // settling is how many checkpoints it takes until what the last record caused has come out: one hop each, and some to spare.
-const settling = 4
+const settling = 6
 
 // done reports whether everything was sent and committed, by what the group says.
 func (w *world) done() bool {
-	if w.sent < records || w.d == nil {
-		return false
-	}
-	var at int64
-	for tp, c := range w.c.Committed("app") {
-		if tp.Topic == "in" {
-			at += c.Offset
-		}
-	}
-	if at < records {
+	if w.sent < records || w.behind() {
 		return false
 	}
 	for range settling {
-		if err := w.checkpoint(); err != nil {
-			w.recover(err)
+		w.c.Advance(2 * time.Second)
+		for _, p := range w.procs {
+			if !p.step() {
+				return false
+			}
+		}
+	}
+	return !w.behind()
+}
+
+// behind reports whether a topic that the app reads has records that are not committed as read.
+func (w *world) behind() bool {
+	committed := w.c.Committed("app")
+	for topic, n := range w.c.Topics() {
+		if topic != "in" && !strings.HasSuffix(topic, "-repartition") {
+			continue
+		}
+		for p := range int32(n) {
+			at := committed[wire.TopicPartition{Topic: topic, Partition: p}].Offset
+			if left, _, err := w.c.Records(topic, p, at); err != nil || len(left) > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// stop ends all processes as they should end, and reports whether they did.
+func (w *world) stop() bool {
+	for _, p := range w.procs {
+		if p.d == nil {
+			continue
+		}
+		if err := p.stop(); err != nil {
+			w.why = append(w.why, fmt.Errorf("%s stops: %w", p.name, err))
 			return false
 		}
 	}

@@ -27,6 +27,10 @@ func scenarios() []scenario {
 		{name: "windows-local", build: windows, check: closed},
 		{name: "windows-kafka", build: windows, check: closed, config: overKafka},
 		{name: "outside", build: outside, check: collected},
+		{name: "two-count", build: count, check: sums, config: overKafka, members: 2},
+		{name: "three-repartition", build: repartition, check: sums, config: overKafka, members: 3, disk: true},
+		{name: "three-windows", build: windows, check: closed, config: overKafka, members: 3},
+		{name: "two-local", build: repartition, check: sums, members: 2},
 		{name: "at-least-once", build: repartition, check: atLeast, config: atLeastOnce},
 	}
 }

@@ -34,7 +34,7 @@ func TestUndisturbed(t *testing.T) {
 	for _, s := range scenarios() {
 		t.Run(s.name, func(t *testing.T) {
 			j := faults.NewRandom(faults.Plan{Odds: map[faults.Kind]faults.Odds{}})
-			if err := run(s, j); err != nil {
+			if err := run(s, 0, j); err != nil {
 				t.Fatal(err)
 			}
 			t.Logf("%d requests", j.Requests())
@@ -48,8 +48,8 @@ func TestSeeds(t *testing.T) {
 			began, fates := time.Now(), 0
 			for seed := *first; seed < *first+uint64(*seeds); seed++ {
 				j := faults.NewRandom(plan(s, seed))
-				if err := run(s, j); err != nil {
-					script := faults.Shrink(j.Script(), func(shorter faults.Script) bool { return run(s, shorter.Judge()) != nil })
+				if err := run(s, seed, j); err != nil {
+					script := faults.Shrink(j.Script(), func(shorter faults.Script) bool { return run(s, seed, shorter.Judge()) != nil })
 					t.Fatalf("seed %d: %v\nagain: go test ./internal/crashtest -run TestSeeds/%s -seeds 1 -seed %d\nshrunk to\n%s", seed, err, s.name, seed, script)
 				}
 				fates += len(j.Script())
@@ -80,7 +80,7 @@ func TestScripts(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if err := run(s, script.Judge()); err != nil {
+				if err := run(s, 0, script.Judge()); err != nil {
 					t.Error(err)
 				}
 			})

@@ -1,0 +1,144 @@
+package crashtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/weirstream/weir/connector/memory"
+	"github.com/weirstream/weir/internal/engine"
+	"github.com/weirstream/weir/internal/faults"
+	"github.com/weirstream/weir/internal/wire"
+	"github.com/weirstream/weir/state"
+	"github.com/weirstream/weir/stream"
+)
+
+// A process is one after the other under the same name.
+type process struct {
+	w    *world
+	name string
+	disk *disk
+	d    *engine.Driver // nil while it is down
+	conn wire.Log
+
+	frozen int // steps that it still does not do, because it is suspended
+	down   int // steps until it starts again
+}
+
+// session is how long a silent process keeps its seat.
+const session = 15 * time.Second
+
+// step does a bit of work and takes a checkpoint. What fails is recovered from; it reports whether nothing did.
+func (p *process) step() bool {
+	if p.frozen > 0 || p.down > 0 {
+		p.frozen, p.down = max(0, p.frozen-1), max(0, p.down-1)
+		if p.frozen == 0 {
+			p.wake()
+		}
+		return false
+	}
+	if p.d == nil {
+		if err := p.start(); err != nil {
+			p.w.why = append(p.w.why, fmt.Errorf("%s starts: %w", p.name, err))
+			p.w.c.Advance(session + time.Second) // who is dead is given up meanwhile
+			return false
+		}
+	}
+	err := p.d.Checkpoint()
+	if err != nil {
+		p.recover(err)
+	}
+	return err == nil
+}
+
+// start is what a new process does.
+func (p *process) start() error {
+	b := stream.New("app")
+	p.w.s.build(b, p.w)
+	config := stream.Config{
+		Cluster: tap{p.w.c, p}, Exchange: stream.Local, Instance: p.name, State: state.InMemory(),
+		SessionTimeout: session, TransactionTimeout: time.Minute, Logger: slog.New(slog.DiscardHandler),
+	}
+	if p.w.s.disk {
+		config.State = p.disk
+	}
+	if p.w.s.config != nil {
+		p.w.s.config(&config)
+	}
+	compiled, err := b.Compile(config)
+	if err != nil {
+		return err
+	}
+	d, err := engine.NewDriver(compiled.Plan, compiled.Config)
+	if err != nil {
+		d.Close()
+		return err
+	}
+	p.d = d
+	return nil
+}
+
+// A tap is a cluster that tells a process its connection.
+type tap struct {
+	*memory.Cluster
+	p *process
+}
+
+// Connect connects.
+func (t tap) Connect(ctx context.Context, app string) (wire.Log, error) {
+	l, err := t.Cluster.Connect(ctx, app)
+	t.p.conn = l
+	return l, err
+}
+
+// recover does what an app does: it goes on from the last commit, in the same process unless that was killed.
+func (p *process) recover(err error) {
+	p.w.why = append(p.w.why, fmt.Errorf("%s: %w", p.name, err))
+	if !errors.Is(err, faults.ErrKilled) {
+		if err = p.d.Crash(); err == nil {
+			return
+		}
+		p.w.why = append(p.w.why, fmt.Errorf("%s recovers: %w", p.name, err))
+	}
+	p.disk.killed()
+	p.d.Close()
+	p.d = nil
+}
+
+// stop is a clean end.
+func (p *process) stop() error {
+	d := p.d
+	p.d = nil
+	return d.Stop()
+}
+
+// disturb has the process freeze, stop or be killed, seldom.
+func (p *process) disturb() {
+	if p.d == nil || p.frozen > 0 {
+		return
+	}
+	switch p.w.rand.IntN(40) {
+	case 0, 1: // longer than a session lasts, when others keep the time going
+		p.conn.(interface{ Freeze() }).Freeze()
+		p.frozen = 1 + p.w.rand.IntN(12)
+	case 2, 3:
+		p.down = p.w.rand.IntN(4)
+		if err := p.stop(); err != nil {
+			p.w.why = append(p.w.why, fmt.Errorf("%s stops: %w", p.name, err))
+		}
+	case 4:
+		_ = p.conn.Close()
+		p.down = p.w.rand.IntN(12)
+		p.recover(faults.ErrKilled)
+	}
+}
+
+// wake ends what disturb has begun.
+func (p *process) wake() {
+	if p.conn != nil && p.d != nil {
+		p.conn.(interface{ Thaw() }).Thaw()
+	}
+	p.frozen, p.down = 0, 0
+}
