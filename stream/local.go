@@ -108,6 +108,7 @@ type localIn[K, V any] struct {
 	channels []channel[K, V]
 	marks    []*task.Mark
 	current  int // channel of the earliest record
+	serdes   *exchangeSerdes[K, V]
 }
 
 // A channel is what one task sent.
@@ -119,7 +120,7 @@ type channel[K, V any] struct {
 }
 
 func newLocalIn[K, V any](in *instance, name string, senders int) *localIn[K, V] {
-	l := &localIn[K, V]{task: in.task, node: in.self(), name: name, channels: make([]channel[K, V], senders)}
+	l := &localIn[K, V]{task: in.task, node: in.self(), name: name, channels: make([]channel[K, V], senders), serdes: bound[*exchangeSerdes[K, V]](in)}
 	l.state = task.InputState{Mark: task.NewMark(), Name: name, Local: true}
 	for i := range l.channels {
 		l.channels[i].mark = task.NewMark()
@@ -201,7 +202,7 @@ func (l *localIn[K, V]) Run(until int64, budget int) (done int) {
 			}
 			ctx.Time, ctx.Headers, ctx.NoKey = it.time, it.headers, it.noKey
 			ctx.Origin = connector.Origin{Topic: l.name, Partition: int32(l.task.Partition), Offset: -1}
-			ctx.Fault, ctx.Raw = l.node, nil
+			ctx.Fault, ctx.Raw = l.node, l
 			ctx.Begin()
 			l.next(ctx, it.k, it.v)
 			c.i++
@@ -215,6 +216,20 @@ func (l *localIn[K, V]) Run(until int64, budget int) (done int) {
 		}
 	}
 	return done
+}
+
+// Raw is for dead letters: the record at hand never had bytes, so it gets those it would have in a repartition topic.
+func (l *localIn[K, V]) Raw() (key, value []byte) {
+	c := &l.channels[l.current]
+	if len(c.queue) == 0 || c.i >= len(c.queue[0].items) {
+		return nil, nil
+	}
+	it := &c.queue[0].items[c.i]
+	if !it.noKey {
+		key, _ = l.serdes.key.Append([]byte{}, it.k) // what has no bytes is a null in the letter
+	}
+	value, _ = l.serdes.value.Append([]byte{}, it.v)
+	return key, value
 }
 
 func (l *localIn[K, V]) Aligned(n uint64) bool {
