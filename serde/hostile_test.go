@@ -83,3 +83,28 @@ func TestLargeValues(t *testing.T) {
 		t.Errorf("a large row without its end is %.40v", v)
 	}
 }
+
+// What is not written must not be read: two encodings of one key would be two keys.
+func TestRefusesOtherForms(t *testing.T) {
+	span := strings.Repeat("\x80\x00\x00\x00\x00\x00\x00\x00", 2)
+	for _, in := range []string{"", span, "a" + span, "a\x00\x01", "a\x00\x02" + span, "a\x00\x01\x00\x01" + span, "\x00\x00\x00\x01" + span, "a\x00" + span, "\xff\x00\x01" + span[1:]} {
+		if v, err := serde.Windowed(serde.String).Decode([]byte(in)); err == nil {
+			t.Errorf("%q is read as %v", in, v)
+		}
+	}
+	inState := bound(t, serde.Optional(serde.String), serde.Binding{Internal: true})
+	for _, in := range []string{"", "\x00\x00", "\x02", "\x00x"} {
+		if v, err := inState.Decode([]byte(in)); err == nil {
+			t.Errorf("%q is read as %v", in, v)
+		}
+	}
+	counts := serde.Rows(serde.RowType("", serde.Field{Name: "m", Type: serde.MapType(serde.KindBoolean.Type())}))
+	if v, err := counts.Decode([]byte("\x02\x01a\x01\x01b\x00")); err != nil || v.String() != "{m: map[a:true b:false]}" {
+		t.Errorf("a map is %v, %v", v, err)
+	}
+	for _, in := range []string{"\x02\x01b\x01\x01a\x00", "\x02\x01a\x01\x01a\x00", "\x01\x01a\x02", "\x01\x01\xff\x01"} {
+		if v, err := counts.Decode([]byte(in)); err == nil {
+			t.Errorf("%q is read as %v", in, v)
+		}
+	}
+}
