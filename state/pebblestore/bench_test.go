@@ -83,6 +83,51 @@ func BenchmarkIngest(b *testing.B) {
 	}
 }
 
+// BenchmarkRestore puts the rows of a changelog, in random order, into an empty store, with all compactions that follow: as sorted
+// tables of 16 MiB, and as batches.
+func BenchmarkRestore(b *testing.B) {
+	for _, n := range sizes() {
+		for _, bulk := range []bool{true, false} {
+			b.Run(fmt.Sprintf("%d/tables=%v", n, bulk), func(b *testing.B) {
+				cpu := cpuTime()
+				for b.Loop() {
+					db := open(b, New(), b.TempDir(), state.Settings{})
+					restore(b, db, n, bulk)
+					if err := db.Close(); err != nil {
+						b.Fatal(err)
+					}
+				}
+				perOp(b, cpu, b.N*n, "cpu-ns/row")
+				b.ReportMetric(float64(b.N)*float64(n)/b.Elapsed().Seconds(), "rows/s")
+			})
+		}
+	}
+}
+
+func restore(b *testing.B, db state.DB, n int, bulk bool) {
+	const most = 16 << 20
+	var run state.Run
+	var batch state.Batch
+	var k, v []byte
+	for i := range n {
+		v = shuffled(v, i, n)
+		k = append(append(k[:0], prefix...), v...)
+		var err error
+		if bulk {
+			if run.Put(k, v); run.Bytes() >= most || i == n-1 {
+				err = db.(state.Ingester).Ingest(b.Context(), nil, nil, run.Sorted())
+				run.Reset()
+			}
+		} else if batch.Put(k, v); batch.Bytes() >= most/4 || i == n-1 {
+			err = db.Apply(&batch, false)
+			batch.Reset()
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
 // BenchmarkGet reads keys in an order that no cache can guess, there and not there.
 func BenchmarkGet(b *testing.B) {
 	for _, n := range sizes() {

@@ -1,6 +1,7 @@
 package pebblestore
 
 import (
+	"bytes"
 	"errors"
 	"sync/atomic"
 
@@ -16,25 +17,33 @@ type db struct {
 	tables *pebble.Options
 	fs     vfs.FS
 	dir    string
-	synced bool // there is a write-ahead log
+	lookup pebble.IterOptions // of Get, never changed
+	synced bool               // there is a write-ahead log
 	health *health
 	ingest atomic.Uint64 // numbers the tables of Ingest
 	stuck  atomic.Bool   // a write was left waiting inside Pebble
 }
 
+// Get looks a key up as a scan of one prefix: Pebble's own Get does not ask the filters of the lowest level, where nearly all rows
+// lie. That makes a key that is not there five times as cheap when its block is not in memory, and one that is there 4 to 25 %
+// dearer.
 func (d *db) Get(key []byte, use func(value []byte) error) (bool, error) {
 	if err := d.health.err(); err != nil {
 		return false, err
 	}
-	value, closer, err := d.pebble.Get(key)
-	if errors.Is(err, pebble.ErrNotFound) {
-		return false, nil
-	}
+	it, err := d.pebble.NewIter(&d.lookup)
 	if err != nil {
 		return false, named(err)
 	}
+	if !it.SeekPrefixGE(key) || !bytes.Equal(it.Key(), key) {
+		return false, named(it.Close())
+	}
+	value, err := it.ValueAndErr()
+	if err != nil {
+		return false, errors.Join(named(err), it.Close())
+	}
 	err = use(value)
-	return true, errors.Join(err, named(closer.Close()))
+	return true, errors.Join(err, named(it.Close()))
 }
 
 func (d *db) Scan(from, to []byte, use func(key, value []byte) bool) error {

@@ -14,7 +14,7 @@ import (
 )
 
 // tableBytes is where Ingest begins a new table. Compactions cut tables to their own sizes later.
-const tableBytes = 64 << 20
+const tableBytes = 16 << 20
 
 // Ingest replaces a range by sorted rows: it writes them to tables beside the database, which then takes the tables
 // and drops what the range had, in one edit of its manifest.
