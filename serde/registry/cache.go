@@ -72,9 +72,9 @@ func (c *cache) putID(id int, s serde.Schema) {
 	c.ids.Store(&next)
 }
 
-// get returns the answer for key, asking for it by fetch when it is not known. unknown reports whether an error means
-// that the registry answered no. A caller whose ctx ends stops waiting; the flight goes on for the others.
-func (c *cache) get(ctx context.Context, key string, fetch func() (answer, error), unknown func(error) bool) (answer, error) {
+// get returns the answer for key, asking for it by fetch when it is not known. absent reports whether an error is
+// to be remembered. A caller whose ctx ends stops waiting; the flight goes on for the others.
+func (c *cache) get(ctx context.Context, key string, fetch func() (answer, error), absent func(error) bool) (answer, error) {
 	if a, ok := c.known.Load(key); ok {
 		c.counters.hits.Add(1)
 		return a.(answer), nil
@@ -84,7 +84,7 @@ func (c *cache) get(ctx context.Context, key string, fetch func() (answer, error
 		return answer{}, err
 	}
 	if mine {
-		go c.fly(key, f, fetch, unknown) // ends with fetch, which is bounded by the client's call time-out
+		go c.fly(key, f, fetch, absent) // ends with fetch, which is bounded by the client's call time-out
 	}
 	select {
 	case <-f.done:
@@ -114,7 +114,7 @@ func (c *cache) join(key string) (f *flight, mine bool, err error) {
 }
 
 // fly fetches, remembers and tells those who wait.
-func (c *cache) fly(key string, f *flight, fetch func() (answer, error), unknown func(error) bool) {
+func (c *cache) fly(key string, f *flight, fetch func() (answer, error), absent func(error) bool) {
 	if a, ok := c.disk.load(key); ok {
 		c.counters.diskHits.Add(1)
 		f.answer = a
@@ -128,7 +128,7 @@ func (c *cache) fly(key string, f *flight, fetch func() (answer, error), unknown
 	}
 	c.mu.Lock()
 	delete(c.mu.flights, key)
-	if f.err != nil && unknown(f.err) && c.ttl > 0 {
+	if f.err != nil && absent(f.err) && c.ttl > 0 {
 		c.forget(key, f.err)
 	}
 	c.mu.Unlock()

@@ -74,7 +74,7 @@ func (r *Client) Schema(ctx context.Context, id int) (serde.Schema, error) {
 	if s, ok := c.id(id); ok {
 		return s, nil
 	}
-	a, err := r.cached(ctx, idKey(id), func(ctx context.Context) (answer, error) { return r.wire.byID(ctx, id) })
+	a, err := r.cached(ctx, idKey(id), isUnknown, func(ctx context.Context) (answer, error) { return r.wire.byID(ctx, id) })
 	if err != nil {
 		return serde.Schema{}, fmt.Errorf("registry: schema id %d: %w", id, err)
 	}
@@ -82,10 +82,12 @@ func (r *Client) Schema(ctx context.Context, id int) (serde.Schema, error) {
 	return a.schema, nil
 }
 
-// Version implements [serde.Registry]. A version never changes, so it is cached as ids are.
+// Version implements [serde.Registry]. A version never changes, so it is cached as ids are. That there is none is not: the program
+// may be about to register it.
 func (r *Client) Version(ctx context.Context, subject string, version int) (int, serde.Schema, error) {
 	key := "version " + strconv.Itoa(version) + " of " + subject
-	a, err := r.cached(ctx, key, func(ctx context.Context) (answer, error) { return r.wire.version(ctx, subject, version) })
+	never := func(error) bool { return false }
+	a, err := r.cached(ctx, key, never, func(ctx context.Context) (answer, error) { return r.wire.version(ctx, subject, version) })
 	if err != nil {
 		return 0, serde.Schema{}, fmt.Errorf("registry: version %d of subject %q: %w", version, subject, err)
 	}
@@ -153,13 +155,16 @@ func checkFormat(s serde.Schema) error {
 
 func idKey(id int) string { return "id " + strconv.Itoa(id) }
 
-// cached is call behind the cache. The flight has a context of its own, because others may wait for it too.
-func (r *Client) cached(ctx context.Context, key string, ask func(context.Context) (answer, error)) (answer, error) {
+func isUnknown(err error) bool { return errors.Is(err, serde.ErrUnknownSchema) }
+
+// cached is call behind the cache, which remembers failures that absent says yes to. The flight has a context of its own,
+// because others may wait for it too.
+func (r *Client) cached(ctx context.Context, key string, absent func(error) bool, ask func(context.Context) (answer, error)) (answer, error) {
 	if r.invalid != nil {
 		return answer{}, r.invalid
 	}
 	fetch := func() (answer, error) { return r.call(context.WithoutCancel(ctx), ask) }
-	a, err := r.cache.Load().get(ctx, key, fetch, func(err error) bool { return errors.Is(err, serde.ErrUnknownSchema) })
+	a, err := r.cache.Load().get(ctx, key, fetch, absent)
 	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return answer{}, fmt.Errorf("%w: %w", serde.ErrRegistryUnavailable, err)
 	}

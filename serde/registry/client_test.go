@@ -281,6 +281,21 @@ func TestRegisterAndVersions(t *testing.T) {
 	}
 }
 
+// A program looks whether a version is there, and registers it when it is not.
+func TestAVersionThatWasNotThereIsFoundAtOnce(t *testing.T) {
+	client := registry.New(registrytest.New().Config())
+	for range 2 {
+		if _, _, err := client.Version(t.Context(), "s", 1); !errors.Is(err, serde.ErrUnknownSchema) {
+			t.Fatal(err)
+		}
+	}
+	id, err := client.Register(t.Context(), "s", avroSchema(v1))
+	must(t, id, err)
+	if got, _, err := client.Version(t.Context(), "s", 1); must(t, got, err) != id {
+		t.Errorf("id %d, want %d", got, id)
+	}
+}
+
 func third[A, B any](_ A, _ B, err error) error { return err }
 
 func TestTheRegistrysWordsAreInTheError(t *testing.T) {
