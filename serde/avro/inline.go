@@ -109,7 +109,7 @@ func (s *inline) compile(text string) (*form, error) {
 	if t.Kind != KindRecord {
 		return nil, fmt.Errorf("avro: the schema in front of the value is no record but %s", t.Kind)
 	}
-	encode, err := s.codec.Encoder(t.text, mapType)
+	encode, err := encoderOf(s.codec, t, mapType)
 	if err != nil {
 		return nil, err
 	}

@@ -113,6 +113,18 @@ func TestRowTypesGoBothWays(t *testing.T) {
 	}
 }
 
+// Nothing is cut without a word.
+func TestRowsOfTimesTooFine(t *testing.T) {
+	typ, row := everything(t)
+	for name, v := range map[string]any{"t": 1 * time.Nanosecond, "at": time.Unix(0, 1), "loc": time.Unix(0, 999).UTC()} {
+		bad, err := row.With(name, v)
+		must(t, bad, err)
+		if _, err := avro.Rows(typ).Append(nil, bad); err == nil || !strings.Contains(err.Error(), name+": ") || !strings.Contains(err.Error(), "Truncate(1µs)") {
+			t.Errorf("%s of %v: %v", name, v, err)
+		}
+	}
+}
+
 func TestRowsOfLogicalTypes(t *testing.T) {
 	schema := `{"type":"record","name":"R","fields":[{"name":"span","type":{"type":"fixed","name":"D","size":12,"logicalType":"duration"}},
 		{"name":"id","type":{"type":"fixed","name":"U","size":16,"logicalType":"uuid"}},{"name":"fx","type":{"type":"fixed","name":"F","size":2}}]}`

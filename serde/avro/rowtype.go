@@ -114,8 +114,8 @@ func (r rowTypes) ofRecord(t *Type) (serde.Type, error) {
 }
 
 // SchemaOfRow returns the schema of a row type, by the rules of [RowType] the other way round. What Avro lacks becomes
-// something larger: uint64 is a decimal of 20 digits. Times and timestamps are in microseconds; what is finer is cut. Nullable
-// fields default to null. Names of rows and fields must be names in Avro; a row without one is called Row.
+// something larger: uint64 is a decimal of 20 digits. Times and timestamps are in microseconds, and what is finer is an error of the
+// row. Nullable fields default to null. Names of rows and fields must be names in Avro; a row without one is called Row.
 func SchemaOfRow(rt serde.Type) (*Type, error) {
 	if err := rt.Problem(); err != nil {
 		return nil, fmt.Errorf("avro: %w", err)

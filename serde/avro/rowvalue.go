@@ -112,6 +112,10 @@ func fromRow(t *Type, v any) (any, error) {
 		return new(big.Rat).SetFrac(v.Unscaled(), new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(v.Scale())), nil)), nil
 	case serde.Date:
 		return v.Time(), nil
+	case time.Time:
+		return v, tooFine(t, time.Duration(v.Nanosecond()))
+	case time.Duration:
+		return v, tooFine(t, v)
 	case string:
 		if t.Kind == KindFixed && t.Logical == "uuid" {
 			return uuidBytes(v)
@@ -124,6 +128,21 @@ func fromRow(t *Type, v any) (any, error) {
 		return fromRows(t, v)
 	}
 	return v, nil
+}
+
+// tooFine refuses a time that its logical type would cut.
+func tooFine(t *Type, v time.Duration) error {
+	unit := time.Nanosecond
+	switch {
+	case strings.HasSuffix(t.Logical, "-millis"):
+		unit = time.Millisecond
+	case strings.HasSuffix(t.Logical, "-micros"):
+		unit = time.Microsecond
+	}
+	if v%unit != 0 {
+		return fmt.Errorf("it has parts finer than %v has; cut it by Truncate(%v)", t.Logical, unit)
+	}
+	return nil
 }
 
 func fromList(t *Type, v []any) (any, error) {

@@ -63,7 +63,7 @@ type single[T any] struct {
 
 func newSingle[T any](o options, t *Type) *single[T] {
 	s := &single[T]{values: newValues[T](), codec: o.codec, schema: t, header: header(t)}
-	if s.encode, s.problem = o.codec.Encoder(t.text, reflect.TypeFor[T]()); s.problem != nil {
+	if s.encode, s.problem = encoderOf(o.codec, t, reflect.TypeFor[T]()); s.problem != nil {
 		return s
 	}
 	s.problem = s.learn(t)

@@ -76,7 +76,7 @@ func (w *writing) find() (writer, error) {
 	if err != nil {
 		return writer{}, fmt.Errorf("avro: %w", err)
 	}
-	encode, err := w.codec.Encoder(w.schema.text, w.goType)
+	encode, err := encoderOf(w.codec, w.schema, w.goType)
 	if err != nil {
 		return writer{}, fmt.Errorf("avro: %w", err)
 	}
@@ -100,7 +100,7 @@ func (w *writing) given(subject string, id int, s serde.Schema, err error) (writ
 			return writer{}, fmt.Errorf("avro: subject %q: %w", subject, err)
 		}
 	}
-	encode, err := w.codec.Encoder(t.text, w.goType)
+	encode, err := encoderOf(w.codec, t, w.goType)
 	if err != nil {
 		return writer{}, fmt.Errorf("avro: subject %q: %w", subject, err)
 	}

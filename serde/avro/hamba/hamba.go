@@ -7,13 +7,18 @@
 // before it sees them, which costs part of its speed. Use it where its ways with Go types are needed; what programs
 // do not name, they do not link.
 //
-// It differs from the default codec in these: timestamp-nanos is a number; dates before 1970 must be at midnight; fields of
-// type any hold its own representation of unions; a record that contains itself is read with the schema that wrote it only,
-// and a union of numbers cannot become one of them.
+// It differs from the default codec in these:
+//
+//   - timestamp-nanos is a number;
+//   - dates before 1970 must be at midnight;
+//   - numbers that do not fit a small integer of Go wrap around;
+//   - fields of type any hold its own representation of unions;
+//   - a record that contains itself is read with the schema that wrote it only, and a union of numbers cannot become one of them.
 package hamba
 
 import (
 	"fmt"
+	"math"
 	"reflect"
 	"sync"
 
@@ -41,6 +46,7 @@ func newEngine(s ha.Schema) *engine {
 		MaxByteSliceSize:       avro.MaxValueBytes,
 		MaxSliceAllocSize:      avro.MaxValueBytes,
 		DisableBlockSizeHeader: true,
+		BlockLength:            math.MaxInt32, // one block: package avro puts the entries of maps in order
 	}.Freeze()}
 	e.api.Register("int", int32(0)) // what an int in a union becomes in a field of type any
 	return e
