@@ -3,12 +3,14 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"sync/atomic"
 	"time"
 
 	"github.com/weirstream/weir/connector"
 	"github.com/weirstream/weir/internal/task"
+	"github.com/weirstream/weir/internal/wire"
 )
 
 // A feed reads one partition for one input of a task.
@@ -34,7 +36,7 @@ type positioned interface{ End() connector.Position }
 // run reads until ctx ends. It never gives up: an input that cannot be read is waited for, and shown as such.
 func (f *feed) run(ctx context.Context) {
 	for backoff := time.Duration(0); ctx.Err() == nil; {
-		if err := f.readAll(ctx); err == nil {
+		if err := nameError(f.readAll(ctx)); err == nil {
 			return
 		} else if ctx.Err() == nil {
 			if fatal(err) {
@@ -49,6 +51,14 @@ func (f *feed) run(ctx context.Context) {
 			}
 		}
 	}
+}
+
+// nameError gives an error of a source the name that users know it by.
+func nameError(err error) error {
+	if errors.Is(err, wire.ErrOffsetGone) {
+		return fmt.Errorf("%w: %w", ErrPositionLost, err)
+	}
+	return err
 }
 
 // fatal reports whether an error of a source must not be waited for.
@@ -116,7 +126,7 @@ func (f *feed) poll(ended context.Context) (bool, error) {
 	if f.reader == nil {
 		r, err := f.open(f.r.env.Context, f.end)
 		if err != nil {
-			return false, err
+			return false, nameError(err)
 		}
 		f.reader = r
 	}
@@ -129,7 +139,7 @@ func (f *feed) poll(ended context.Context) (bool, error) {
 	case err != nil && ended.Err() != nil && errors.Is(err, ended.Err()):
 		return false, nil
 	case err != nil:
-		return false, err
+		return false, nameError(err)
 	}
 	f.push(b)
 	return b.Len() > 0, nil

@@ -105,9 +105,7 @@ func (l *kafkaLog) recover(ctx context.Context, refs []taskRef) (*saved, error) 
 	var of []wire.TopicPartition
 	for _, t := range refs {
 		of = append(of, t.partitions...)
-		if len(s.committable(t.sub)) == 0 {
-			of = append(of, s.changelogsOf(t)...)
-		}
+		of = append(of, s.changelogsOf(t)...)
 	}
 	committed, err := s.base.log.Committed(s.patient(ctx), s.plan.App, of)
 	if err != nil {
@@ -160,7 +158,7 @@ func (l *kafkaLog) recoverTask(ctx context.Context, t taskRef, committed map[wir
 			rec.inputs = append(rec.inputs, inputRecord{in.name, connector.Position(in.position(t.partition, offsets)), mark, upstream})
 		}
 	}
-	if len(l.s.committable(t.sub)) == 0 {
+	if len(targets) == 0 {
 		for _, tp := range l.s.changelogsOf(t) {
 			if c, ok := committed[tp]; ok {
 				targets = append(targets, c.Offset)
@@ -202,13 +200,15 @@ func (s *session) changelogsOf(t taskRef) (out []wire.TopicPartition) {
 	return out
 }
 
-// restore brings a store in the database to a place in its changelog: exactly the one that the last commit names, or without one
-// (positions expired) the end. The last stable offset is no target: a commit answers before its markers are written.
+// restore brings a store in the database to a place in its changelog: exactly the one that the last commit names. The last stable
+// offset is no target: a commit answers before its markers are written. Without a place there must be nothing: each commit has one, and
+// state of which nobody can say what is in it would count something twice, or not at all, without a word.
 func (l *kafkaLog) restore(ctx context.Context, t taskRef, st Store, target int64) (int64, error) {
 	s := l.s
 	topic := s.topics[s.plan.changelogTopic(st.Name)]
 	tp := wire.TopicPartition{Topic: topic.Name, Partition: int32(t.partition)}
-	if target < 0 {
+	named := target >= 0
+	if !named {
 		ends, err := s.base.log.List(ctx, wire.End, []wire.TopicPartition{tp})
 		if err != nil {
 			return 0, err
@@ -222,20 +222,31 @@ func (l *kafkaLog) restore(ctx context.Context, t taskRef, st Store, target int6
 	case id != "" && topic.ID != "" && id != topic.ID:
 		return 0, fmt.Errorf("%w: changelog %s was deleted and made anew since this state was written; delete the state directory to begin with what the topic has now",
 			ErrTopic, topic.Name)
+	case !named && from > 0:
+		return 0, l.nameless(tp)
 	case from > target:
 		return 0, fmt.Errorf("%w: the state on disk is at offset %d of %s/%d, and the group's committed position says %d: positions were reset under the app; "+
 			"delete the app's state directory and changelogs to begin anew", ErrTopology, from, tp.Topic, tp.Partition, target)
 	case from == target:
 		return target, nil
 	}
-	r := &restorer{l: l, t: t, st: st, tp: tp, at: from, target: target, rows: keys.Rows(t.name(), st.Name)}
+	r := &restorer{l: l, t: t, st: st, tp: tp, at: from, target: target, named: named, rows: keys.Rows(t.name(), st.Name)}
 	err = r.replay(ctx)
 	if errors.Is(err, wire.ErrOffsetGone) && from > 0 {
 		r.rebuild = true // compaction or an operator has removed the tail that is missing: all of it is read
 		r.at = 0
 		err = r.replay(ctx)
 	}
+	if err == nil && !named && r.found {
+		err = l.nameless(tp)
+	}
 	return r.at, err
+}
+
+// nameless is the error of state that no commit names.
+func (l *kafkaLog) nameless(tp wire.TopicPartition) error {
+	return fmt.Errorf("%w: changelog %s/%d has state, and group %s has no position that says what is in it: its positions have expired, or were reset under the app; "+
+		"to begin anew, delete the app's changelogs, repartition topics and state directory", ErrTopology, tp.Topic, tp.Partition, l.s.plan.App)
 }
 
 // changelogApplied is how far the database has a store's changelog.
@@ -260,6 +271,8 @@ type restorer struct {
 	at      int64
 	target  int64
 	rebuild bool
+	named   bool // the target is a commit's: what is before it is written to the database
+	found   bool // committed records
 	rows    []byte
 	run     state.Run
 	key     []byte
@@ -337,6 +350,7 @@ func (r *restorer) put(b *wire.Batch) {
 		if rec.Offset >= r.target || rec.Key == nil {
 			continue
 		}
+		r.found = true
 		r.key = append(append(r.key[:0], r.rows...), rec.Key...)
 		if rec.Value == nil {
 			r.run.Delete(r.key)
@@ -356,6 +370,9 @@ func (r *restorer) clear() error {
 
 // flush writes what was collected, with the place it reaches to, all or nothing.
 func (r *restorer) flush(ctx context.Context) error {
+	if !r.named {
+		return nil
+	}
 	r.run.Put(keys.StoreRecord(r.t.name(), r.st.Name, changelogRecord), r.l.s.changelogPlace(r.st, min(r.at, r.target)))
 	err := r.l.s.base.load(ctx, &r.run)
 	r.run.Reset()
