@@ -74,17 +74,10 @@ const patience = 80
 // run is a scenario under a judge, from the first record to the oracle's word. Where there are several processes, the seed says when they
 // freeze, stop and come back.
 func run(s scenario, seed uint64, j faults.Judge) error {
-	w := &world{s: s, c: &memory.Cluster{Start: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), Poison: true}}
-	w.rand = rand.New(rand.NewPCG(seed, 2))
-	w.sink = memory.Collect[string, int64]("outside")
-	for i := range max(1, s.members) {
-		w.procs = append(w.procs, &process{w: w, name: fmt.Sprint("i", i), disk: &disk{rand: w.rand}})
-	}
-	forever := map[string]string{"retention.ms": "-1"}
-	if err := errors.Join(w.c.Create("in", partitions, forever), w.c.Create("out", partitions, forever)); err != nil {
+	w, err := newWorld(s, seed, j)
+	if err != nil {
 		return err
 	}
-	w.c.Judge = j
 	if err := w.drive(true); err != nil {
 		return err
 	}
@@ -97,6 +90,22 @@ func run(s scenario, seed uint64, j faults.Judge) error {
 		stopped = w.stop()
 	}
 	return w.judged()
+}
+
+// newWorld makes the cluster, its topics, and processes that are down.
+func newWorld(s scenario, seed uint64, j faults.Judge) (*world, error) {
+	w := &world{s: s, c: &memory.Cluster{Start: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), Poison: true}}
+	w.rand = rand.New(rand.NewPCG(seed, 2))
+	w.sink = memory.Collect[string, int64]("outside")
+	for i := range max(1, s.members) {
+		w.procs = append(w.procs, &process{w: w, name: fmt.Sprint("i", i), disk: &disk{rand: w.rand}})
+	}
+	forever := map[string]string{"retention.ms": "-1"}
+	if err := errors.Join(w.c.Create("in", partitions, forever), w.c.Create("out", partitions, forever)); err != nil {
+		return nil, err
+	}
+	w.c.Judge = j
+	return w, nil
 }
 
 // drive has the app work until everything is committed. disturbed: its processes freeze and stop now and then.
