@@ -24,6 +24,7 @@ type fetcher struct {
 	reads   *reads
 	addr    string
 	cursors []*cursor // reads.mu
+	turn    int       // reads.mu: where the next request begins among them
 	lines   [2]*line
 }
 
@@ -35,13 +36,12 @@ type line struct {
 
 	parked  bool // reads.mu: waits for wake
 	polling bool // reads.mu: its request waits at the broker for news
-	wait    *backoff
 }
 
 func newFetcher(r *reads, addr string) *fetcher {
 	f := &fetcher{reads: r, addr: addr}
 	for i := range f.lines {
-		f.lines[i] = &line{f: f, wake: make(chan struct{}, 1), wait: newBackoff()}
+		f.lines[i] = &line{f: f, wake: make(chan struct{}, 1)}
 	}
 	f.lines[0].other, f.lines[1].other = f.lines[1], f.lines[0]
 	for _, l := range f.lines {
@@ -105,7 +105,6 @@ func (l *line) run() {
 			l.failed(wishes, err)
 			continue
 		}
-		l.wait.reset()
 		l.deliver(wishes, answer)
 	}
 }
@@ -137,16 +136,7 @@ func (l *line) plan() ([]wish, time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	l.parked, l.polling = true, false
-	var wanted, behind []*cursor
-	for _, c := range l.f.cursors {
-		if !c.wantsLocked() {
-			continue
-		}
-		wanted = append(wanted, c)
-		if c.behindLocked() {
-			behind = append(behind, c)
-		}
-	}
+	wanted, behind := l.f.wantedLocked()
 	wait := time.Duration(0)
 	switch {
 	case len(wanted) == 0:
@@ -168,24 +158,50 @@ func (l *line) plan() ([]wish, time.Duration) {
 		wait, l.polling = pollWait, true
 	}
 	l.parked = false
-	committed := wanted[0].how.Committed
-	var wishes []wish
-	for _, c := range wanted {
-		if c.how.Committed == committed {
-			c.fetching = true
-			wishes = append(wishes, wish{c, c.next, c.share})
-		}
-	}
+	wishes := l.f.wishLocked(wanted, len(behind) > 0)
 	if len(wishes) < len(wanted) {
 		l.f.wakeLocked()
 	}
 	return wishes, wait
 }
 
+// wantedLocked are the partitions to ask for, and those of them that have something. It begins with another one each time: what does not
+// fit into one request must not be the same each time.
+func (f *fetcher) wantedLocked() (wanted, behind []*cursor) {
+	for i := range f.cursors {
+		c := f.cursors[(f.turn+i)%len(f.cursors)]
+		if !c.wantsLocked() {
+			continue
+		}
+		wanted = append(wanted, c)
+		if c.behindLocked() {
+			behind = append(behind, c)
+		}
+	}
+	return wanted, behind
+}
+
+// wishLocked makes a request of what fits into an answer, all of one isolation. What waits for news needs no room.
+func (f *fetcher) wishLocked(wanted []*cursor, behind bool) (wishes []wish) {
+	committed, room := wanted[0].how.Committed, answerBytes
+	for _, c := range wanted {
+		if behind && room <= 0 {
+			break
+		}
+		if c.how.Committed == committed {
+			c.fetching = true
+			wishes = append(wishes, wish{c, c.next, c.share})
+			room -= int(c.share)
+		}
+	}
+	f.turn = (f.turn + len(wishes)) % len(f.cursors)
+	return wishes
+}
+
 // failed sends the partitions of a request that got no answer to look for their leaders.
 func (l *line) failed(wishes []wish, err error) {
 	r := l.f.reads
-	r.log.Warn("kafka: fetching failed, looking for the partitions' leaders", "broker", l.f.addr, "partitions", len(wishes), "error", err)
+	r.often.warn(r.log, "fetching failed, looking for the partitions' leaders", l.f.addr, "partitions", len(wishes), "error", err)
 	r.mu.Lock()
 	for _, w := range wishes {
 		w.fetching = false
@@ -220,7 +236,7 @@ func (l *line) deliver(wishes []wish, answer *sarama.FetchResponse) {
 		case found[i].err != nil:
 			w.failLocked(found[i].err)
 		default:
-			w.tookLocked(w.from, block, found[i].batch)
+			w.tookLocked(block, found[i].batch)
 		}
 	}
 	l.f.wakeLocked()
@@ -255,12 +271,11 @@ func unpackAll(wishes []wish, answer *sarama.FetchResponse) []unpacked {
 }
 
 // tookLocked moves the cursor on.
-func (c *cursor) tookLocked(from int64, block *sarama.FetchResponseBlock, b *wire.Batch) {
+func (c *cursor) tookLocked(block *sarama.FetchResponseBlock, b *wire.Batch) {
 	c.high, c.stable = block.HighWaterMarkOffset, block.LastStableOffset
 	if b == nil {
-		if from < c.end() {
-			// There is something, and not one whole batch of it came: it needs a larger share.
-			c.share = min(c.share*2, fetchBytesMost)
+		if isCut(block) {
+			c.share = min(c.share*2, fetchBytesMost) // there is something, and not one whole batch of it came
 		}
 		c.tell()
 		return
@@ -280,7 +295,7 @@ func (l *line) refusedLocked(c *cursor, k sarama.KError) {
 		c.failLocked(named(k))
 	default:
 		// Most say that the leader has moved. Whatever it is, it is asked again after a wait.
-		r.log.Info("kafka: cannot fetch now", "broker", l.f.addr, "topic", c.at.Topic, "partition", c.at.Partition, "error", k)
+		r.often.warn(r.log, "cannot fetch now", l.f.addr, "topic", c.at.Topic, "partition", c.at.Partition, "error", k)
 		r.dir.forget(c.at)
 		r.strayLocked(c)
 	}

@@ -139,9 +139,6 @@ func (m *membership) run() {
 			return
 		}
 		m.log.dialer.log.Warn("kafka: the seat in the group is lost, joining again", "group", m.config.Group, "error", err)
-		if h.settled {
-			wait.reset()
-		}
 		wait.sleep(m.ctx, time.Time{})
 	}
 }

@@ -15,14 +15,12 @@ import (
 
 // A handler is what sarama runs for one session.
 type handler struct {
-	m       *membership
-	settled bool
-	cause   error // why the session ended
+	m     *membership
+	cause error // why the session ended
 }
 
 // Setup, Cleanup and ConsumeClaim are sarama's.
 func (h *handler) Setup(s sarama.ConsumerGroupSession) error {
-	h.settled = true
 	m := h.m
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -81,7 +79,6 @@ func (m *membership) nudge() {
 			signal(m.rejoin)
 			continue
 		}
-		wait.reset()
 	}
 }
 

@@ -54,7 +54,7 @@ func newRig(t testing.TB, addrs ...string) *rig {
 	if len(addrs) == 0 {
 		addrs = brokers(t)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	t.Cleanup(cancel)
 	r := &rig{TB: t, brokers: addrs, ctx: ctx, log: connect(t, addrs)}
 	r.other = client(t, addrs)

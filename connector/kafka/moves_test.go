@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/weirstream/weir/internal/kafkatest"
 	"github.com/weirstream/weir/internal/wire"
 )
 
@@ -130,4 +131,70 @@ func TestSmallSharesDoNotKeepTheAnswer(t *testing.T) {
 			runtime.Gosched()
 		}
 	}
+}
+
+// A node of a real cluster is killed and comes back while checkpoints are committed and read. Where the writer gives up, what it does
+// next is all that recovery is: open anew, read what is committed, go on from there. Each record appears once and in order.
+func TestNodeIsKilled(t *testing.T) {
+	kafkatest.NeedReal(t)
+	b := kafkatest.Start(t, kafkatest.Nodes(3))
+	r := newTxRig(t, b.Brokers()...)
+	topic := r.topic(3)
+	const checkpoints, each = 40, 30
+	readers := make([]wire.Reader, 3)
+	for p := range readers {
+		readers[p] = r.read(topic, int32(p), 0, wire.ReadOptions{Committed: true})
+	}
+	killed, back := false, false
+	for n := uint64(1); n <= checkpoints; {
+		a := r.appender(r.tx, "t", n)
+		for ; n <= checkpoints; n++ {
+			if n == 10 && !killed {
+				killed = true
+				b.KillNode(1)
+			}
+			if n == 25 && !back {
+				back = true
+				b.StartNode(1)
+			}
+			if err := r.checkpoint(a, topic, n, each); err != nil {
+				t.Logf("checkpoint %d: %v", n, err)
+				r.tx.Close()
+				r.tx = r.open()
+				n = uint64(max(r.group(topic), 0)) + 1
+				break
+			}
+		}
+	}
+	for p, rd := range readers {
+		for want := p; want < checkpoints*each; {
+			batch, err := rd.Next(r.ctx)
+			if err != nil {
+				t.Fatalf("partition %d, before %d: %v", p, want, err)
+			}
+			for _, rec := range batch.Records {
+				if string(rec.Value) != fmt.Sprint(want) {
+					t.Fatalf("partition %d: %s, want %d", p, rec.Value, want)
+				}
+				want += 3
+			}
+			batch.Release()
+		}
+	}
+}
+
+// checkpoint writes records that follow from n alone, and commits n as the group's position.
+func (r *txRig) checkpoint(a wire.Appender, topic string, n uint64, each int) error {
+	to, err := a.To(r.ctx, topic)
+	if err != nil {
+		return err
+	}
+	for i := range each {
+		to.Append(int32(i%3), now(), nil, fmt.Append(nil, int(n-1)*each+i), nil)
+	}
+	a.Cut(n)
+	if _, err := r.tx.Flush(r.ctx, n); err != nil {
+		return err
+	}
+	return r.tx.Commit(r.ctx, n, r.who, r.at(topic, int64(n)))
 }

@@ -325,3 +325,28 @@ func TestReadPassesEmptyBatches(t *testing.T) {
 		t.Fatalf("%+v, %v: want an empty batch that ends at 7", b, err)
 	}
 }
+
+// A request asks for no more than an answer holds, and all partitions get their turn.
+func TestRequestsAreBoundedAndFair(t *testing.T) {
+	f := &fetcher{}
+	for range 10 {
+		f.cursors = append(f.cursors, &cursor{how: wire.ReadOptions{MaxBytes: 64 << 20}, share: answerBytes / 4, high: -1})
+	}
+	turns := make(map[*cursor]int)
+	for range 5 {
+		wanted, behind := f.wantedLocked()
+		wishes := f.wishLocked(wanted, len(behind) > 0)
+		if len(wishes) != 4 {
+			t.Fatalf("%d partitions in a request", len(wishes))
+		}
+		for _, w := range wishes {
+			turns[w.cursor]++
+			w.fetching = false
+		}
+	}
+	for _, c := range f.cursors {
+		if turns[c] != 2 {
+			t.Errorf("a partition had %d turns of 20 among 10", turns[c])
+		}
+	}
+}

@@ -131,14 +131,11 @@ func (r *reads) find() {
 		if !wait.sleep(r.ctx, time.Time{}) {
 			return
 		}
-		if r.findOnce() {
-			wait.reset()
-		}
+		r.findOnce()
 	}
 }
 
-// findOnce reports whether all found a home.
-func (r *reads) findOnce() bool {
+func (r *reads) findOnce() {
 	r.mu.Lock()
 	var topics []string
 	for _, c := range r.homeless {
@@ -148,11 +145,11 @@ func (r *reads) findOnce() bool {
 	}
 	r.mu.Unlock()
 	if len(topics) == 0 {
-		return true
+		return
 	}
 	known, err := r.dir.describe(r.ctx, topics)
 	if err != nil && r.ctx.Err() == nil {
-		r.log.Warn("kafka: cannot find the leaders of partitions", "topics", topics, "error", err)
+		r.often.warn(r.log, "cannot find the leaders of partitions", "", "topics", topics, "error", err)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -164,7 +161,6 @@ func (r *reads) findOnce() bool {
 		}
 		r.settleLocked(c)
 	}
-	return err == nil && len(r.homeless) == 0
 }
 
 // goneLocked fails a cursor whose topic has been missing for long.

@@ -81,7 +81,7 @@ func (s *sender) unsent(lanes []*lane, err error) {
 	if s.w.ctx.Err() != nil {
 		return
 	}
-	s.w.dialer.log.Warn("kafka: cannot write to a broker, looking for the partitions' leaders", "writer", s.w.how.Name, "broker", s.addr, "partitions", len(lanes), "error", err)
+	s.w.often.warn(s.w.dialer.log, "cannot write, looking for the partitions' leaders", s.addr, "writer", s.w.how.Name, "partitions", len(lanes), "error", err)
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
 	for _, l := range lanes {
@@ -171,7 +171,7 @@ func (s *sender) answered(parcels []*parcel, answer *sarama.ProduceResponse, err
 // retry sends a parcel again, after a look for its leader. The sequence number keeps it from being written twice.
 func (s *sender) retry(p *parcel, err error) {
 	l := p.lane
-	s.w.dialer.log.Info("kafka: sending a batch again", "writer", s.w.how.Name, "broker", s.addr, "topic", l.at.Topic, "partition", l.at.Partition, "error", err)
+	s.w.often.warn(s.w.dialer.log, "sending batches again", s.addr, "writer", s.w.how.Name, "topic", l.at.Topic, "partition", l.at.Partition, "error", err)
 	l.again(p)
 	s.w.log.dir.forget(l.at)
 	s.w.mu.Lock()

@@ -115,11 +115,19 @@ func (s *session) renew() error {
 
 // init takes the id over (of is {-1, -1}), or moves its owner, of, to the next epoch. Producer id and epoch both come from
 // the answer: the coordinator takes a new id when epochs run out.
+//
+// A coordinator that dies after it has written the epoch and before it has answered leaves one behind that does not know whose the
+// epoch is: to the repeated request it says that the owner is fenced. Nobody else need be there then, and the error says so.
 func (s *session) init(ctx context.Context, of producer) (next producer, err error) {
+	unanswered := false
 	err = s.ask(ctx, func(b *sarama.Broker) error {
 		next, err = initProducer(b, &s.id, s.w.tx.config.Timeout, of)
+		unanswered = unanswered || err != nil && code(err) == sarama.ErrNoError
 		return err
 	})
+	if unanswered && errors.Is(err, wire.ErrFenced) {
+		return next, fmt.Errorf("%w: the answer to a request for a new epoch was lost (%s)", wire.ErrUnknownOutcome, err)
+	}
 	return next, err
 }
 

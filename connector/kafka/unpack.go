@@ -165,6 +165,13 @@ func isAbort(rb *sarama.RecordBatch) bool {
 	return len(rb.Records) > 0 && len(rb.Records[0].Key) >= 4 && binary.BigEndian.Uint16(rb.Records[0].Key[2:]) == 0
 }
 
+// isCut reports whether an answer has the beginning of a batch and not its end. One with nothing at all had no room left for the partition.
+func isCut(block *sarama.FetchResponseBlock) bool {
+	return block.Partial || slices.ContainsFunc(block.RecordsSet, func(set *sarama.Records) bool {
+		return set.RecordBatch != nil && set.RecordBatch.PartialTrailingRecord
+	})
+}
+
 // emptyEnd is the offset after an answer that holds nothing but batches without records: the cleaner leaves them to remember a
 // producer's last sequence. sarama drops them from the answer and keeps where they ended to itself; without it a reader that meets them
 // at the end of a partition would ask for them for ever. It is read, not written, and a test fails if sarama renames it.

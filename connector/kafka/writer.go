@@ -285,13 +285,11 @@ func (w *writer) find() {
 		if !wait.sleep(w.ctx, time.Time{}) {
 			return
 		}
-		if w.findOnce() {
-			wait.reset()
-		}
+		w.findOnce()
 	}
 }
 
-func (w *writer) findOnce() bool {
+func (w *writer) findOnce() {
 	w.mu.Lock()
 	lanes := w.homeless
 	w.homeless = nil
@@ -304,14 +302,13 @@ func (w *writer) findOnce() bool {
 	}
 	_, err := w.log.dir.describe(w.ctx, topics)
 	if err != nil && w.ctx.Err() == nil {
-		w.dialer.log.Warn("kafka: cannot find the leaders of partitions to write to", "writer", w.how.Name, "topics", topics, "error", err)
+		w.often.warn(w.dialer.log, "cannot find the leaders of partitions to write to", "", "writer", w.how.Name, "topics", topics, "error", err)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, l := range lanes {
 		w.toSenderLocked(l)
 	}
-	return err == nil && len(w.homeless) == 0
 }
 
 // acknowledged counts a parcel as done, with the offset that the broker gave its first record.
