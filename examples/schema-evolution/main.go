@@ -68,7 +68,7 @@ func run(ctx context.Context, brokers, url string, out io.Writer) error {
 // story is what happens, in order.
 func (s *shop) story(ctx context.Context) error {
 	s.say("the app of version 1 is running")
-	stop := s.start(ctx, topologyV1())
+	stop := s.start(ctx, firstTopology())
 	defer stop()
 	if err := produce(ctx, s, order{1, "ann", 1000}, order{2, "bob", 500}, order{3, "ann", 2000}); err != nil {
 		return err
@@ -76,13 +76,13 @@ func (s *shop) story(ctx context.Context) error {
 	if err := s.await(ctx, "ann: 2 orders, 30.00", "bob: 1 orders, 5.00"); err != nil {
 		return err
 	}
-	if err := produce(ctx, s, orderV2{ID: 4, Customer: "ann", Cents: 750, Gift: true}, orderV2{ID: 5, Customer: "bob", Cents: 1000, Note: new("ring twice")}); err != nil {
+	if err := produce(ctx, s, giftOrder{ID: 4, Customer: "ann", Cents: 750, Gift: true}, giftOrder{ID: 5, Customer: "bob", Cents: 1000, Note: new("ring twice")}); err != nil {
 		return err
 	}
 	if err := s.await(ctx, "ann: 3 orders, 37.50", "bob: 2 orders, 15.00"); err != nil {
 		return err
 	}
-	if err := s.tryV3(); err != nil {
+	if err := s.tryThird(); err != nil {
 		return err
 	}
 	if err := stop(); err != nil {
@@ -90,9 +90,9 @@ func (s *shop) story(ctx context.Context) error {
 	}
 
 	s.say("the app of version 2 takes over its state")
-	stop = s.start(ctx, topologyV2())
+	stop = s.start(ctx, secondTopology())
 	defer stop()
-	if err := produce(ctx, s, orderV2{ID: 6, Customer: "ann", Cents: 50, Gift: true}); err != nil {
+	if err := produce(ctx, s, giftOrder{ID: 6, Customer: "ann", Cents: 50, Gift: true}); err != nil {
 		return err
 	}
 	if err := s.await(ctx, "ann: 4 orders, 38.00, 1 gifts"); err != nil {
@@ -101,7 +101,7 @@ func (s *shop) story(ctx context.Context) error {
 	if err := stop(); err != nil {
 		return err
 	}
-	return s.readAllAsV1(ctx)
+	return s.readAllAsFirst(ctx)
 }
 
 // start runs an app and returns what stops it; stopping twice is stopping once.

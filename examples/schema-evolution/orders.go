@@ -22,8 +22,8 @@ type order struct {
 	Cents    int64  `avro:"cents"`
 }
 
-// orderV2 adds two fields. Both have defaults, for orders of version 1; readers of version 1 skip them.
-type orderV2 struct {
+// giftOrder adds two fields. Both have defaults, for orders of version 1; readers of version 1 skip them.
+type giftOrder struct {
 	ID       int64   `avro:"id"`
 	Customer string  `avro:"customer"`
 	Cents    int64   `avro:"cents"`
@@ -31,8 +31,8 @@ type orderV2 struct {
 	Note     *string `avro:"note"` // a pointer may be null, and is by default
 }
 
-// orderV3 is a mistake: it renames a field that readers of the other versions cannot do without.
-type orderV3 struct {
+// renamedOrder is a mistake: it renames a field that readers of the other versions cannot do without.
+type renamedOrder struct {
 	ID     int64  `avro:"id"`
 	Client string `avro:"client"`
 	Cents  int64  `avro:"cents"`
@@ -44,8 +44,8 @@ type total struct {
 	Cents  int64 `avro:"cents"`
 }
 
-// totalV2 counts gifts as well.
-type totalV2 struct {
+// giftTotal counts gifts as well.
+type giftTotal struct {
 	Orders int64 `avro:"orders"`
 	Cents  int64 `avro:"cents"`
 	Gifts  int64 `avro:"gifts,default=0"`
@@ -57,8 +57,8 @@ var (
 	totalName = avro.Name("shop.Total")
 )
 
-// topologyV1 sums orders by customer.
-func topologyV1() *stream.Builder {
+// firstTopology sums orders by customer.
+func firstTopology() *stream.Builder {
 	b := stream.New("shop")
 	b.Source(kafka.Source(topicOrders, serde.String, avro.Registered[order](orderName))).
 		GroupBy(func(_ string, o order) string { return o.Customer }).
@@ -72,20 +72,20 @@ func topologyV1() *stream.Builder {
 	return b
 }
 
-// topologyV2 is the same topology for the second versions of both types.
-func topologyV2() *stream.Builder {
+// secondTopology is the same topology for the second versions of both types.
+func secondTopology() *stream.Builder {
 	b := stream.New("shop")
-	b.Source(kafka.Source(topicOrders, serde.String, avro.Registered[orderV2](orderName))).
-		GroupBy(func(_ string, o orderV2) string { return o.Customer }).
-		Aggregate(func() totalV2 { return totalV2{} }, func(_ string, o orderV2, sum totalV2) totalV2 {
+	b.Source(kafka.Source(topicOrders, serde.String, avro.Registered[giftOrder](orderName))).
+		GroupBy(func(_ string, o giftOrder) string { return o.Customer }).
+		Aggregate(func() giftTotal { return giftTotal{} }, func(_ string, o giftOrder, sum giftTotal) giftTotal {
 			if o.Gift {
 				sum.Gifts++
 			}
-			return totalV2{sum.Orders + 1, sum.Cents + o.Cents, sum.Gifts}
+			return giftTotal{sum.Orders + 1, sum.Cents + o.Cents, sum.Gifts}
 		}).
-		ValueSerde(avro.Of[totalV2](totalName)).
+		ValueSerde(avro.Of[giftTotal](totalName)).
 		ToStream().
-		MapValues(func(t totalV2) string {
+		MapValues(func(t giftTotal) string {
 			return fmt.Sprintf("%d orders, %s, %d gifts", t.Orders, euros(t.Cents), t.Gifts)
 		}).
 		To(kafka.Sink(topicTotals, serde.String, serde.String, kafka.Create(1, 1)))

@@ -91,9 +91,9 @@ func shown(o any) string {
 	return string(text)
 }
 
-// tryV3 starts a producer whose schema readers could not follow.
-func (s *shop) tryV3() error {
-	_, err := serde.Bind(avro.Registered[orderV3](orderName), serde.Binding{Topic: topicOrders, Registry: s.registry, Writes: true})
+// tryThird starts a producer whose schema readers could not follow.
+func (s *shop) tryThird() error {
+	_, err := serde.Bind(avro.Registered[renamedOrder](orderName), serde.Binding{Topic: topicOrders, Registry: s.registry, Writes: true})
 	if !errors.Is(err, serde.ErrIncompatible) {
 		return fmt.Errorf("version 3 should be refused, got %v", err)
 	}
@@ -133,8 +133,8 @@ func (s *shop) await(ctx context.Context, totals ...string) error {
 	return nil
 }
 
-// readAllAsV1 reads the topic with the type of version 1.
-func (s *shop) readAllAsV1(ctx context.Context) error {
+// readAllAsFirst reads the topic with the type of version 1.
+func (s *shop) readAllAsFirst(ctx context.Context) error {
 	at, err := serde.Bind(avro.Registered[order](orderName), serde.Binding{Topic: topicOrders, Registry: s.registry})
 	if err != nil {
 		return err
