@@ -3,6 +3,7 @@ package stream
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/weirstream/weir/internal/task"
@@ -46,6 +47,13 @@ func (b *Builder) add(kind topology.Kind, o settings, op *operator, parents ...t
 		b.counts[string(kind)]++
 		name = fmt.Sprintf("%s-%d", kind, b.counts[string(kind)])
 	}
+	parents = slices.DeleteFunc(parents, func(p topology.Edge) bool {
+		if b.graph.Has(p.Node) {
+			return false
+		}
+		b.problem(o.line, fmt.Errorf("%s %s: %s was made by another Builder: a topology is built by one", kind, name, p.Node))
+		return true
+	})
 	return b.graph.Add(&topology.Node{Kind: kind, Name: name, Line: o.line, Parents: parents, Spec: op})
 }
 

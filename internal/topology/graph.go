@@ -68,6 +68,9 @@ func (g *Graph) Add(n *Node) *Node {
 	return n
 }
 
+// Has reports whether n is a node of the graph.
+func (g *Graph) Has(n *Node) bool { return n.ID < len(g.Nodes) && g.Nodes[n.ID] == n }
+
 // Link adds a parent to a node that exists.
 func (g *Graph) Link(parent, child *Node, port int) {
 	child.Parents = append(child.Parents, Edge{parent, port})
