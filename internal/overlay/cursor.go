@@ -22,9 +22,14 @@ const (
 	portionBytes = 256 << 10
 )
 
-func newCursor(from, to []byte) cursor {
-	return cursor{from: from, to: to, size: firstPortion, done: to != nil && bytes.Compare(from, to) >= 0}
+// open begins a range, in the buffers of the last one.
+func (c *cursor) open(from, to []byte) {
+	*c = cursor{from: from, to: to, size: firstPortion, portion: c.portion[:0], buf: c.buf[:0]}
+	c.done = to != nil && bytes.Compare(from, to) >= 0
 }
+
+// small reports whether the buffers are worth keeping.
+func (c *cursor) small() bool { return cap(c.buf) <= portionBytes/8 }
 
 // peek returns the row at hand. Whoever takes it counts at up.
 func (c *cursor) peek(scan func(from, to []byte, use func(key, value []byte) bool) error) (pair, bool) {
@@ -52,5 +57,5 @@ func (c *cursor) read(scan func(from, to []byte, use func(key, value []byte) boo
 		last := c.portion[len(c.portion)-1].key
 		c.from = append(append(make([]byte, 0, len(last)+1), last...), 0)
 	}
-	c.size = min(4*c.size, lastPortion)
+	c.size = min(2*c.size, lastPortion)
 }

@@ -68,6 +68,7 @@ type Store[V any] struct {
 	order   *keytree.Tree // uncommitted keys in order, once somebody wanted a range
 	unorder []uint32      // entries that are still missing in it
 	scans   []*scan[V]    // ranges that are being read
+	idle    *scan[V]      // one that was
 	epoch   int           // rises when entries become clean: open ranges end there
 
 	hand  uint32 // of the clock that finds entries to forget

@@ -76,7 +76,8 @@ type scan[V any] struct {
 	key    []byte // at hand, without prefix
 	row    []byte // of the database, where inDB
 	inDB   bool
-	uncom  cursor // uncommitted keys
+	inMem  bool   // the key at hand is in order: perhaps pinned, perhaps clean by now
+	uncom  cursor // of order
 	rows   cursor // of the database
 	before map[string]before[V]
 }
@@ -89,21 +90,28 @@ type before[V any] struct {
 
 func (s *Store[V]) open(from, to []byte) *scan[V] {
 	s.sortKeys()
-	p := s.cfg.Prefix
-	sc := &scan[V]{epoch: s.epoch, to: to}
-	if to == nil {
-		sc.rows = newCursor(append(bytes.Clone(p), from...), keys.End(p))
-		sc.uncom = newCursor(from, nil)
-	} else {
-		sc.rows = newCursor(append(bytes.Clone(p), from...), append(bytes.Clone(p), to...))
-		sc.uncom = newCursor(from, to)
+	sc := s.idle
+	if s.idle = nil; sc == nil {
+		sc = &scan[V]{}
 	}
+	p := s.cfg.Prefix
+	end := keys.End(p)
+	if to != nil {
+		end = append(bytes.Clone(p), to...)
+	}
+	sc.epoch, sc.to, sc.key, sc.before = s.epoch, to, nil, nil
+	sc.rows.open(append(bytes.Clone(p), from...), end)
+	sc.uncom.open(from, to)
 	s.scans = append(s.scans, sc)
 	return sc
 }
 
+// close ends a range. One is kept for the next: its buffers cost more than a short range does.
 func (s *Store[V]) close(sc *scan[V]) {
 	s.scans = slices.DeleteFunc(s.scans, func(o *scan[V]) bool { return o == sc })
+	if sc.rows.small() && sc.uncom.small() {
+		s.idle = sc
+	}
 }
 
 // next steps to the next key of either cursor.
@@ -125,7 +133,7 @@ func (s *Store[V]) next(sc *scan[V]) bool {
 	default:
 		order = bytes.Compare(u.key, r.key[len(s.cfg.Prefix):])
 	}
-	if order <= 0 {
+	if sc.inMem = order <= 0; sc.inMem {
 		sc.key = u.key
 		sc.uncom.at++
 	}
@@ -146,6 +154,9 @@ func (s *Store[V]) valueIn(sc *scan[V]) (v V, ok bool) {
 	if b, ok := sc.before[string(sc.key)]; ok {
 		return b.value, b.found
 	}
+	if !sc.inMem { // what is pinned is in order, or was changed later and has left what it was
+		return s.decode(sc.key, sc.row), true
+	}
 	e := s.find(sc.key)
 	switch {
 	case e != nil && s.pinned(e):
@@ -164,9 +175,10 @@ func (s *Store[V]) hasIn(sc *scan[V]) bool {
 	if b, ok := sc.before[string(sc.key)]; ok {
 		return b.found
 	}
-	e := s.find(sc.key)
-	if e != nil && s.pinned(e) {
-		return e.Found()
+	if sc.inMem {
+		if e := s.find(sc.key); e != nil && s.pinned(e) {
+			return e.Found()
+		}
 	}
 	return sc.inDB
 }
