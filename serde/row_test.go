@@ -273,6 +273,15 @@ func TestTextRefuses(t *testing.T) {
 	}
 }
 
+func TestTextOfFarYears(t *testing.T) {
+	far := time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
+	for kind, v := range map[serde.Kind]any{serde.KindTimestamp: far, serde.KindLocalTimestamp: far, serde.KindDate: serde.DateOf(far)} {
+		if b, err := kind.Type().AppendText(nil, v); err == nil {
+			t.Errorf("%v of year 10000 is %s, which does not read back", kind, b)
+		}
+	}
+}
+
 func TestDecimal(t *testing.T) {
 	for s, want := range map[string]string{"0": "0", "-0.0": "0.0", "1.50": "1.50", "-.5": "-0.5", "5.": "5", "+7": "7", "1.25e3": "1250", "1e-3": "0.001", "12e1": "120", "1.5e0": "1.5"} {
 		if d, err := serde.ParseDecimal(s); err != nil || d.String() != want {

@@ -114,6 +114,18 @@ func TestRowsRefuse(t *testing.T) {
 	}
 }
 
+func TestNumbers(t *testing.T) {
+	for in, want := range map[string]any{
+		"0": int64(0), "-0": math.Copysign(0, -1), "1e0": 1.0, "1.0": 1.0, "9223372036854775807": int64(math.MaxInt64), "9223372036854775808": uint64(1 << 63),
+		"-9223372036854775809": jsontext.Number("-9223372036854775809"), "0.1": 0.1,
+	} {
+		got, err := jsontext.Values().Decode([]byte(in))
+		if f, ok := got.(float64); err != nil || got != want || ok && math.Signbit(f) != math.Signbit(want.(float64)) {
+			t.Errorf("%s reads as %v (%T), %v, want %v (%T)", in, got, got, err, want, want)
+		}
+	}
+}
+
 func TestValuesRefuse(t *testing.T) {
 	deep := strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001)
 	for _, in := range []string{"", "nul", `{"a":1,"a":2}`, `{"a":1,"\u0061":2}`, "1e400", "-1e400", "01", "+1", "NaN", "\"\xff\"", `"\ud800"`, "1 2", "[1,]", `{"a"}`, deep, strings.Repeat("[", 1<<20)} {

@@ -43,6 +43,16 @@ func TestNumber(t *testing.T) {
 	numbers[float64](t, "\xbf\xf8\x00\x00\x00\x00\x00\x00", -1.5, math.Inf(-1), math.NaN())
 }
 
+func TestNumberRefuses(t *testing.T) {
+	for _, in := range []string{"", "\x01\x02\x03", "\x01\x02\x03\x04\x05"} {
+		for _, e := range []raw.Endian{raw.BigEndian, raw.LittleEndian} {
+			if v, err := raw.Number[int32](e).Decode([]byte(in)); err == nil {
+				t.Errorf("% x reads as %d", in, v)
+			}
+		}
+	}
+}
+
 func texts(t *testing.T, c raw.Charset, golden string, v string, more ...string) {
 	t.Helper()
 	s := raw.Text(c)

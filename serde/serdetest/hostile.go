@@ -27,7 +27,7 @@ var lengths = [][]byte{
 }
 
 // maxPositions bounds in how many places a sample is damaged, so that a large one costs no more than a small one.
-const maxPositions = 512
+const maxPositions = 200
 
 // hostileInputs damages the samples in every way the kit knows. The same samples give the same inputs.
 func (k Kit[T]) hostileInputs() iter.Seq[[]byte] {
