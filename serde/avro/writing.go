@@ -46,7 +46,7 @@ func (w *writing) check() error {
 	if err != nil {
 		return err
 	}
-	return w.at.Registry.Compatible(context.Background(), subject, w.schema.schema())
+	return schemaid.Fits(w.at.Registry, subject, w.schema.schema())
 }
 
 func (w *writing) errNoSchema() error {

@@ -206,5 +206,5 @@ func (b *bound[T]) preflight() error {
 	if err != nil {
 		return err
 	}
-	return b.at.Registry.Compatible(context.Background(), subject, b.schema())
+	return schemaid.Fits(b.at.Registry, subject, b.schema())
 }

@@ -256,7 +256,7 @@ func (b *bound[T]) preflight() error {
 		// registers, which is soon enough.
 		return nil
 	}
-	return b.at.Registry.Compatible(context.Background(), subject, s)
+	return schemaid.Fits(b.at.Registry, subject, s)
 }
 
 // A publisher turns files into schemas of a registry, whose references are versions of other subjects.

@@ -3,6 +3,7 @@
 package schemaid
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -127,4 +128,16 @@ func (o *Once[V]) Get(make func() (V, error)) (V, error) {
 		o.ready.Store(&v)
 	}
 	return v, err
+}
+
+// Fits asks a registry, when an app is built, whether it takes a schema under a subject. An old program that comes back may have
+// a schema that no longer fits, but is there: then registering finds it. Else it is refused, and in more words than registries
+// have for a check.
+func Fits(r serde.Registry, subject string, s serde.Schema) error {
+	ctx := context.Background() // the registry's own time-out ends it
+	err := r.Compatible(ctx, subject, s)
+	if errors.Is(err, serde.ErrIncompatible) {
+		_, err = r.Register(ctx, subject, s)
+	}
+	return err
 }
