@@ -60,7 +60,7 @@ func TestOfRefuses(t *testing.T) {
 		`/email breaks "pattern"`:                {ID: 1, Email: "x"},
 		`/items/1/sku breaks "maxLength"`:        {ID: 1, Items: []item{{}, {SKU: "123456"}}},
 		`/items breaks "uniqueItems"`:            {ID: 1, Items: []item{{}, {}}},
-		`/id breaks "minimum", /email breaks "p`: {Email: "secret"},
+		`/email breaks "pattern", /id breaks "m`: {Email: "secret"},
 	} {
 		b, err := s.Append([]byte("x"), v)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -117,6 +118,7 @@ func reasons(err error) error {
 		}
 	}
 	collect(invalid)
+	slices.Sort(list) // the validator walks objects in Go's order of maps
 	if len(list) > maxReasons {
 		list[maxReasons] = "and more"
 	}
