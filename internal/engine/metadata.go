@@ -1,7 +1,11 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
+	"hash/crc32"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,14 +16,20 @@ import (
 //
 //	version;checkpoint;watermark;latest time;changelogs' next offsets;upstream tasks' watermarks
 //
-// Lists have commas. Upstream watermarks are relative to the input's own, empty when there is none yet, and end with i or e when
-// that task is idle or has ended. Version 1 had none of them.
+// Lists have commas. An offset is behind the tag of its store. Upstream watermarks are relative to the input's own, empty when there is
+// none yet, and end with i or e when that task is idle or has ended.
 type metadata struct {
 	n          uint64
 	mark       task.Mark
-	changelogs []int64
+	changelogs targets
 	upstream   []task.Mark
 }
+
+// targets are places in changelogs by the tag of their store.
+type targets map[uint32]int64
+
+// storeTag is a store's name in few bytes.
+func storeTag(name string) uint32 { return crc32.ChecksumIEEE([]byte(name)) }
 
 // maxMetadata leaves upstream watermarks out of what would be too long otherwise, which takes hundreds of upstream tasks: a reader that
 // starts again then waits for each of them to say something.
@@ -27,12 +37,12 @@ const maxMetadata = 4000
 
 func (m metadata) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "2;%d;%d;%d;", m.n, m.mark.W, m.mark.High)
-	for i, o := range m.changelogs {
+	fmt.Fprintf(&b, "1;%d;%d;%d;", m.n, m.mark.W, m.mark.High)
+	for i, tag := range slices.Sorted(maps.Keys(m.changelogs)) {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		b.WriteString(strconv.FormatInt(o, 10))
+		fmt.Fprintf(&b, "%x=%d", tag, m.changelogs[tag])
 	}
 	b.WriteByte(';')
 	text := b.String()
@@ -70,7 +80,7 @@ func parseMetadata(text string) (m metadata, err error) {
 		return m, nil // committed by someone else: an operator's reset has no metadata
 	}
 	f := strings.Split(text, ";")
-	if len(f) != 6 && len(f) != 5 || f[0] != strconv.Itoa(len(f)-4) {
+	if len(f) != 6 || f[0] != "1" {
 		return m, fmt.Errorf("position metadata %q is of another version", text)
 	}
 	m.n, err = strconv.ParseUint(f[1], 10, 64)
@@ -82,11 +92,15 @@ func parseMetadata(text string) (m metadata, err error) {
 	}
 	m.mark.W, m.mark.High = number(f[2]), number(f[3])
 	if f[4] != "" {
+		m.changelogs = targets{}
 		for o := range strings.SplitSeq(f[4], ",") {
-			m.changelogs = append(m.changelogs, number(o))
+			tag, offset, _ := strings.Cut(o, "=")
+			n, bad := strconv.ParseUint(tag, 16, 32)
+			err = cmp.Or(err, bad)
+			m.changelogs[uint32(n)] = number(offset)
 		}
 	}
-	if len(f) > 5 && f[5] != "" {
+	if f[5] != "" {
 		for u := range strings.SplitSeq(f[5], ",") {
 			mark := task.NewMark()
 			u, mark.Ended = strings.CutSuffix(u, "e")

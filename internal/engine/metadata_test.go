@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -16,18 +17,18 @@ func TestMetadataReadsWhatItWrites(t *testing.T) {
 	idle.Idle, ended.Ended = true, true
 	for name, m := range map[string]metadata{
 		"nothing yet":   {mark: none},
-		"changelogs":    {n: 7, mark: task.Mark{W: 5, High: 9}, changelogs: []int64{0, 12, 1 << 40}},
+		"changelogs":    {n: 7, mark: task.Mark{W: 5, High: 9}, changelogs: targets{1: 0, storeTag("count"): 12, 1<<32 - 1: 1 << 40}},
 		"upstream":      {n: 1, mark: at(1_700_000_000_000), upstream: []task.Mark{at(1_700_000_000_000), none, idle, ended}},
 		"none upstream": {n: 1, mark: none, upstream: []task.Mark{none, at(3), none}},
 		"far apart":     {n: 1, mark: at(math.MaxInt64), upstream: []task.Mark{at(math.MinInt64 + 1), at(math.MaxInt64)}},
-		"both":          {n: 1, mark: at(-5), changelogs: []int64{3}, upstream: []task.Mark{at(-5), at(10)}},
+		"both":          {n: 1, mark: at(-5), changelogs: targets{7: 3}, upstream: []task.Mark{at(-5), at(10)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := parseMetadata(m.String())
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got.n != m.n || got.mark != m.mark || !slices.Equal(got.changelogs, m.changelogs) || !slices.Equal(got.upstream, m.upstream) {
+			if got.n != m.n || got.mark != m.mark || !maps.Equal(got.changelogs, m.changelogs) || !slices.Equal(got.upstream, m.upstream) {
 				t.Errorf("%q is read as %+v, want %+v", m, got, m)
 			}
 		})
@@ -35,7 +36,7 @@ func TestMetadataReadsWhatItWrites(t *testing.T) {
 }
 
 func TestMetadataIsNeverTooLong(t *testing.T) {
-	m := metadata{mark: task.NewMark(), changelogs: []int64{5}}
+	m := metadata{mark: task.NewMark(), changelogs: targets{7: 5}}
 	for i := range int64(1000) {
 		m.upstream = append(m.upstream, task.Mark{W: 1_700_000_000_000 + i, High: 1_700_000_000_000 + i})
 	}
@@ -49,12 +50,8 @@ func TestMetadataIsNeverTooLong(t *testing.T) {
 	}
 }
 
-func TestMetadataOfTheVersionBefore(t *testing.T) {
-	m, err := parseMetadata("1;7;100;200;5,6")
-	if err != nil || m.n != 7 || m.mark.W != 100 || m.mark.High != 200 || !slices.Equal(m.changelogs, []int64{5, 6}) {
-		t.Errorf("read %+v, %v", m, err)
-	}
-	for _, bad := range []string{"3;1;1;1;;", "1;1;1;1;;", "2;1;1;1;", "2;x;1;1;;", "2;1;1;1;a;", "2;1;1;1;;5x", "hello"} {
+func TestMetadataSaysWhatIsWrong(t *testing.T) {
+	for _, bad := range []string{"2;1;1;1;;", "1;1;1;1;", "1;x;1;1;;", "1;1;1;1;a;", "1;1;1;1;x=1;", "1;1;1;1;;5x", "hello"} {
 		if _, err := parseMetadata(bad); err == nil || !strings.Contains(err.Error(), bad) {
 			t.Errorf("%q: error %v", bad, err)
 		}
@@ -62,8 +59,7 @@ func TestMetadataOfTheVersionBefore(t *testing.T) {
 }
 
 func FuzzParseMetadata(f *testing.F) {
-	f.Add("2;7;100;200;5,6;1,,2i,3e")
-	f.Add("1;7;100;200;5,6")
+	f.Add("1;7;100;200;a=5,b=6;1,,2i,3e")
 	f.Add("")
 	f.Fuzz(func(t *testing.T, text string) {
 		m, err := parseMetadata(text)

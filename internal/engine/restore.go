@@ -17,9 +17,17 @@ import (
 // changelogRecord is the name under which a store keeps how far its changelog was applied.
 const changelogRecord = "changelog"
 
-// changelogPlace encodes a place in a changelog: the offset, and the topic's id, which changes when the topic is made anew.
+// A storePlace is how far a store in the database is in its changelog.
+type storePlace struct {
+	offset int64
+	time   int64  // when that was all there was, in ms: what was deleted later, its tombstones must tell
+	topic  string // the topic's id, which changes when it is made anew
+}
+
+// changelogPlace encodes the place that a store is brought to now.
 func (s *session) changelogPlace(st Store, offset int64) []byte {
-	return append(binary.AppendUvarint(nil, uint64(offset)), s.topics[s.plan.changelogTopic(st.Name)].ID...)
+	b := binary.AppendVarint(binary.AppendUvarint(nil, uint64(offset)), s.now())
+	return append(b, s.topics[s.plan.changelogTopic(st.Name)].ID...)
 }
 
 // positionsOf are the positions of a task's cut as the group keeps them. The first one carries what else the checkpoint says of the
@@ -33,7 +41,7 @@ func (s *session) positionsOf(r *runner, cut *task.Cut) (out []wire.Position) {
 		for i, to := range in.offsets(r.t.Partition, string(pos)) {
 			m := metadata{n: cut.N, mark: cut.Marks[in.input], upstream: cut.Upstream[in.input]}
 			if len(out) == 0 {
-				m.changelogs = r.logged.offsets
+				m.changelogs = r.logged.targets(r.sub)
 			}
 			if i > 0 {
 				m.mark, m.upstream = task.NewMark(), nil
@@ -48,6 +56,18 @@ func (s *session) positionsOf(r *runner, cut *task.Cut) (out []wire.Position) {
 		out = s.changelogPositions(r, cut)
 	}
 	return out
+}
+
+// targets are the places in its changelogs that a task is restored to. They are kept by the stores' names: another version of the
+// program may have more stores, in another order.
+func (t *loggedTask) targets(sub *Sub) targets {
+	to := targets{}
+	for i, st := range sub.Stores {
+		if st.Changelog {
+			to[storeTag(st.Name)] = t.offsets[i]
+		}
+	}
+	return to
 }
 
 // changelogPositions are those of a task that has no position of its own, behind a local exchange: the places in its changelogs.
@@ -130,7 +150,7 @@ func (l *kafkaLog) recover(ctx context.Context, refs []taskRef) (*saved, error) 
 // recoverTask is recover for one.
 func (l *kafkaLog) recoverTask(ctx context.Context, t taskRef, committed map[wire.TopicPartition]wire.Committed, records map[string]*taskRecord) (*taskRecord, error) {
 	rec := &taskRecord{}
-	var targets []int64
+	var to targets
 	for _, in := range l.s.committable(t.sub) {
 		var offsets []wire.TopicOffset
 		mark := task.NewMark()
@@ -145,7 +165,7 @@ func (l *kafkaLog) recoverTask(ctx context.Context, t taskRef, committed map[wir
 				return nil, err
 			}
 			if len(m.changelogs) > 0 {
-				targets = m.changelogs
+				to = m.changelogs
 			}
 			if len(m.upstream) > 0 {
 				upstream = m.upstream
@@ -158,10 +178,12 @@ func (l *kafkaLog) recoverTask(ctx context.Context, t taskRef, committed map[wir
 			rec.inputs = append(rec.inputs, inputRecord{in.name, connector.Position(in.position(t.partition, offsets)), mark, upstream})
 		}
 	}
-	if len(targets) == 0 {
-		for _, tp := range l.s.changelogsOf(t) {
+	if len(to) == 0 {
+		to = targets{}
+		for _, st := range t.sub.Stores {
+			tp := wire.TopicPartition{Topic: l.s.plan.changelogTopic(st.Name), Partition: int32(t.partition)}
 			if c, ok := committed[tp]; ok {
-				targets = append(targets, c.Offset)
+				to[storeTag(st.Name)] = c.Offset
 				m, err := parseMetadata(c.Metadata)
 				if err != nil {
 					return nil, err
@@ -176,11 +198,8 @@ func (l *kafkaLog) recoverTask(ctx context.Context, t taskRef, committed map[wir
 		if !st.Changelog {
 			continue
 		}
-		target := int64(-1)
-		if i < len(targets) {
-			target = targets[i]
-		}
-		reached, err := l.restore(ctx, t, st, target)
+		target, named := to[storeTag(st.Name)]
+		reached, err := l.restore(ctx, t, st, target, named)
 		if err != nil {
 			return nil, fmt.Errorf("restore store %s: %w", st.Name, err)
 		}
@@ -203,23 +222,26 @@ func (s *session) changelogsOf(t taskRef) (out []wire.TopicPartition) {
 // restore brings a store in the database to a place in its changelog: exactly the one that the last commit names. The last stable
 // offset is no target: a commit answers before its markers are written. Without a place there must be nothing: each commit has one, and
 // state of which nobody can say what is in it would count something twice, or not at all, without a word.
-func (l *kafkaLog) restore(ctx context.Context, t taskRef, st Store, target int64) (int64, error) {
+func (l *kafkaLog) restore(ctx context.Context, t taskRef, st Store, target int64, named bool) (int64, error) {
 	s := l.s
 	topic := s.topics[s.plan.changelogTopic(st.Name)]
 	tp := wire.TopicPartition{Topic: topic.Name, Partition: int32(t.partition)}
-	named := target >= 0
+	ends, err := s.base.log.List(ctx, wire.End, []wire.TopicPartition{tp})
+	if err != nil {
+		return 0, err
+	}
 	if !named {
-		ends, err := s.base.log.List(ctx, wire.End, []wire.TopicPartition{tp})
-		if err != nil {
-			return 0, err
-		}
 		target = ends[tp]
 	}
-	from, id, err := s.changelogApplied(t, st)
+	at, err := s.changelogApplied(t, st)
+	from := at.offset
 	switch {
 	case err != nil:
 		return 0, err
-	case id != "" && topic.ID != "" && id != topic.ID:
+	case target > ends[tp]:
+		return 0, fmt.Errorf("%w: changelog %s/%d ends at %d, and the last commit needs it up to %d: the topic was made anew, or has lost records; "+
+			"to begin anew, delete the app's group, topics and state directory", ErrTopic, tp.Topic, tp.Partition, ends[tp], target)
+	case at.topic != "" && topic.ID != "" && at.topic != topic.ID:
 		return 0, fmt.Errorf("%w: changelog %s was deleted and made anew since this state was written; delete the state directory to begin with what the topic has now",
 			ErrTopic, topic.Name)
 	case !named && from > 0:
@@ -230,7 +252,12 @@ func (l *kafkaLog) restore(ctx context.Context, t taskRef, st Store, target int6
 	case from == target:
 		return target, nil
 	}
+	if from > 0 && s.now()-at.time > tombstones(topic) {
+		s.app.log.Info("state is older than its changelog's tombstones and is built anew", "task", t.name(), "store", st.Name)
+		from = 0
+	}
 	r := &restorer{l: l, t: t, st: st, tp: tp, at: from, target: target, named: named, rows: keys.Rows(t.name(), st.Name)}
+	r.rebuild = from < at.offset
 	err = r.replay(ctx)
 	if errors.Is(err, wire.ErrOffsetGone) && from > 0 {
 		r.rebuild = true // compaction or an operator has removed the tail that is missing: all of it is read
@@ -243,6 +270,16 @@ func (l *kafkaLog) restore(ctx context.Context, t taskRef, st Store, target int6
 	return r.at, err
 }
 
+// tombstones is how long a changelog keeps them after a compaction, in ms: state that is older may miss deletions. What a restore takes
+// is part of it, so a tenth is left for that.
+func tombstones(t wire.Topic) int64 {
+	keep, err := strconv.ParseInt(t.Configs["delete.retention.ms"], 10, 64)
+	if err != nil {
+		keep = 24 * 60 * 60 * 1000 // Kafka's default, when the cluster does not say
+	}
+	return keep - keep/10
+}
+
 // nameless is the error of state that no commit names.
 func (l *kafkaLog) nameless(tp wire.TopicPartition) error {
 	return fmt.Errorf("%w: changelog %s/%d has state, and group %s has no position that says what is in it: its positions have expired, or were reset under the app; "+
@@ -250,16 +287,21 @@ func (l *kafkaLog) nameless(tp wire.TopicPartition) error {
 }
 
 // changelogApplied is how far the database has a store's changelog.
-func (s *session) changelogApplied(t taskRef, st Store) (offset int64, topicID string, err error) {
+func (s *session) changelogApplied(t taskRef, st Store) (at storePlace, err error) {
 	_, err = s.base.db.Get(keys.StoreRecord(t.name(), st.Name, changelogRecord), func(v []byte) error {
 		n, used := binary.Uvarint(v)
 		if used <= 0 {
 			return errors.New("the record of the changelog's position is damaged")
 		}
-		offset, topicID = int64(n), string(v[used:])
+		at.offset = int64(n)
+		var more int
+		if at.time, more = binary.Varint(v[used:]); more <= 0 {
+			return errors.New("the record of the changelog's position is damaged")
+		}
+		at.topic = string(v[used+more:])
 		return nil
 	})
-	return offset, topicID, err
+	return at, err
 }
 
 // A restorer replays one changelog partition into the database.
