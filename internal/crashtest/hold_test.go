@@ -320,6 +320,13 @@ func TestUnsafeSettingsAreRefused(t *testing.T) {
 		w.c.Delete(name)
 		w.refuses(t, engine.ErrTopic, name)
 	})
+	t.Run("changelog made anew, state deleted", func(t *testing.T) {
+		w := half(t, counting())
+		name := w.changelogs()[0]
+		w.c.Delete(name)
+		w.procs[0].disk.applied = nil
+		w.refuses(t, engine.ErrTopic, name, "ends at 0")
+	})
 	t.Run("transaction timeout", func(t *testing.T) {
 		s := counting()
 		s.config = func(c *stream.Config) { c.TransactionTimeout = time.Hour }

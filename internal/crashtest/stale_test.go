@@ -1,0 +1,70 @@
+package crashtest
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/weirstream/weir/connector/kafka"
+	"github.com/weirstream/weir/serde"
+	"github.com/weirstream/weir/stream"
+)
+
+// A disk that comes back after its changelog has forgotten tombstones would bring deleted rows back: windows that were closed and
+// emitted would be emitted again. It is rebuilt instead.
+func TestDeletedRowsStayDeleted(t *testing.T) {
+	s := scenario{name: "stale", build: windows, check: closed, disk: true}
+	w, err := newWorld(s, 0, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := w.send(); err != nil {
+			t.Fatal(err)
+		}
+		w.c.Advance(2 * time.Second)
+		w.steps(t, 1)
+	}
+	old := len(w.procs[0].disk.applied) // windows are open now
+	for range 3 {
+		if err := w.send(); err != nil {
+			t.Fatal(err)
+		}
+		w.c.Advance(2 * time.Second)
+		w.steps(t, 1)
+	}
+	w.stops(t)
+	w.procs[0].disk.applied = w.procs[0].disk.applied[:old]
+	for range 3 { // tombstones stay for a day after the first compaction that meets them
+		w.c.Advance(25 * time.Hour)
+		w.c.Compact()
+	}
+	w.finish(t)
+}
+
+// A version of the program that has one more store finds the state of the others, whatever their order is.
+func TestStoresMayBeAdded(t *testing.T) {
+	for name, meanwhile := range map[string]func(w *world){
+		"as it is":      func(*world) {},
+		"state deleted": func(w *world) { w.procs[0].disk.applied = nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			sink := kafka.Sink("out", serde.String, serde.Int64)
+			s := scenario{name: "stores", check: sums, disk: true, build: func(b *stream.Builder, _ *world) {
+				source(b).GroupByKey().Count(stream.OnUpdate, stream.Named("m")).ToStream().To(sink)
+			}}
+			w := half(t, s)
+			meanwhile(w)
+			w.s.build = func(b *stream.Builder, _ *world) {
+				in := source(b)
+				drop := func(string, int64) bool { return false }
+				in.GroupByKey().Count(stream.Named("a")).ToStream().Filter(drop).To(kafka.Sink("other", serde.String, serde.Int64))
+				in.GroupByKey().Count(stream.OnUpdate, stream.Named("m")).ToStream().To(sink)
+			}
+			if err := errors.Join(w.c.Create("other", partitions, nil)); err != nil {
+				t.Fatal(err)
+			}
+			w.finish(t)
+		})
+	}
+}
