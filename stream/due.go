@@ -201,7 +201,7 @@ func (d *dues) noted() int64 {
 }
 
 func openDueStore(in *instance, name string, key formatter) *overlay.Store[int64] {
-	return openStore(in, "due", name, anyFormat{key}, serde.Int64, true, nil, false)
+	return openStore(in, "due", name, anyFormat{key}, serde.Int64, true, nil, false).Grouped(timeBytes)
 }
 
 // anyFormat stands for a serde of which only the format is asked.

@@ -54,7 +54,7 @@ type buffer[V any] struct {
 func openBuffer[V any](in *instance, side span.Side, key formatter, value serde.Serde[V], join span.Join, alone bool) *buffer[V] {
 	b := &buffer[V]{value: value, plain: serde.Plain[V](), join: join, side: side, alone: alone, last: task.MinTime}
 	b.stretch = max(1, (join.Before+join.After)/2+1)
-	b.store = openStore(in, "join", in.node.Stores[side], anyFormat{stretched{key, b.stretch}}, partSerde[V]{value, b.plain}, false, nil, false)
+	b.store = openStore(in, "join", in.node.Stores[side], anyFormat{stretched{key, b.stretch}}, partSerde[V]{value, b.plain}, false, nil, false).Grouped(timeBytes)
 	return b
 }
 

@@ -25,6 +25,7 @@ type operator struct {
 	make     func(in *instance) any
 	needsOld bool // it looks at the old values of changes
 	keepsOld bool // it looks at those of its own rows
+	byTime   bool // its rows begin with a time, and are read by it
 	reserde  func(key, value any)
 	outlet   bool // it has what its parent says aside, not what its parent emits: late records
 	headers  bool // it looks at headers, or passes them to the outside

@@ -101,6 +101,9 @@ func rowsOf[K, V any](in *instance, n *topology.Node) *rows[K, V] {
 	s := in.results[n].(*rowSerdes[K, V])
 	r := &rows[K, V]{key: s.key, store: openStore(in, "table", n.Stores[0], s.key, rowSerde[V]{s.value}, serde.Plain[V](), cloneRow(s.value),
 		(needsOld(n) || specOf(n).keepsOld) && atCheckpoints(specOf(n).opts.emit))}
+	if specOf(n).byTime {
+		r.store.Grouped(timeBytes)
+	}
 	in.stores[n] = r
 	return r
 }
@@ -150,6 +153,9 @@ func (in *instance) checkFormat(kind, name string, key, value formatter) error {
 	batch.Put(at, record)
 	return in.env.DB.Apply(&batch, false)
 }
+
+// timeBytes is the length of a time at the beginning of a key.
+const timeBytes = 8
 
 // encode is the key's bytes, valid until the next call.
 func (r *rows[K, V]) encode(k K) ([]byte, error) {

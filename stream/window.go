@@ -58,7 +58,7 @@ func windowTable[K, R any, WK window.KeyOf[K]](b *Builder, kind topology.Kind, n
 	if w.Validate() == nil {
 		*spec = w.Engine()
 	}
-	op := &operator{bind: bindWindows[K, R, WK](key, value, spec), stores: rowStores(name, o.emit)}
+	op := &operator{byTime: true, bind: bindWindows[K, R, WK](key, value, spec), stores: rowStores(name, o.emit)}
 	op.make = func(in *instance) any { return make(in, newSpans[K, R, WK](in, spec, o)) }
 	op.reserde = func(_, v any) {
 		if v, ok := v.(serde.Serde[R]); ok && v != nil {

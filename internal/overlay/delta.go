@@ -77,7 +77,10 @@ func (s *Store[V]) Freeze(n uint64) (*Delta, error) {
 		e := c.entry
 		e.dirty = 0
 		if !e.Found() && c.had == hadNone {
-			continue // it came and went between two checkpoints
+			if e.frozen <= s.done {
+				s.forget(e) // it came and went between two checkpoints, and the database never had it
+			}
+			continue
 		}
 		if err := s.freeze(d, e); err != nil {
 			return nil, err
@@ -166,12 +169,16 @@ func (s *Store[V]) Applied(n uint64) {
 	if len(s.frozen) == 0 {
 		s.frozen = nil
 	}
+	s.pruneRead()
 }
 
 // Drop forgets everything that is not committed, and the cache with it.
 func (s *Store[V]) Drop() {
 	fresh := New(s.cfg)
 	fresh.limit, fresh.epoch, fresh.stats = s.limit, s.epoch+1, s.stats
+	if s.grouped() {
+		fresh.Grouped(s.groups.size)
+	}
 	*s = *fresh
 	s.loadRow = s.load
 }

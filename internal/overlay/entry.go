@@ -42,7 +42,7 @@ const (
 	used                      // asked for since the clock's hand passed
 	given                     // the decoded value was handed out; the encoded form is the store's own
 	unread                    // the database may have a value for the key
-	ordered                   // in Store.order, or on the way there
+	ordered                   // in Store.order, or on the way there; of a grouped store, in the list of its group
 )
 
 // Found reports whether the key has a value.
@@ -197,7 +197,7 @@ func (s *Store[V]) forget(e *Entry[V]) {
 	if e.flags&given != 0 {
 		s.dropEncoded(e)
 	}
-	if e.flags&ordered != 0 {
+	if e.flags&ordered != 0 && !s.grouped() {
 		s.order.Delete(e.key(&s.arena))
 	}
 	if s.saved.entry == e {

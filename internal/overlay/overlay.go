@@ -67,6 +67,7 @@ type Store[V any] struct {
 
 	order   *keytree.Tree // uncommitted keys in order, once somebody wanted a range
 	unorder []uint32      // entries that are still missing in it
+	groups  groups        // instead of order
 	scans   []*scan[V]    // ranges that are being read
 	idle    *scan[V]      // one that was
 	epoch   int           // rises when entries become clean: open ranges end there
@@ -247,7 +248,12 @@ func (s *Store[V]) touch(e *Entry[V]) {
 	s.dirty = append(s.dirty, c)
 	e.dirty = uint32(len(s.dirty))
 	s.bytes.dirty += s.entries.size + int(e.size)
-	if s.order != nil && e.flags&ordered == 0 {
+	if e.flags&ordered != 0 {
+		return
+	}
+	if s.grouped() {
+		s.enlist(e)
+	} else if s.order != nil {
 		e.flags |= ordered
 		s.unorder = append(s.unorder, e.id)
 	}

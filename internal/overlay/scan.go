@@ -36,8 +36,11 @@ func (s *Store[V]) Range(from, to []byte) iter.Seq2[[]byte, V] {
 }
 
 // Keys iterates over the keys that begin with prefix, in order, as they are when the iteration begins. It reads no values, and does not
-// hand any out: the store may be asked for each and changed meanwhile.
+// hand any out: the store may be asked for each and changed meanwhile; of a grouped store, at the key at hand.
 func (s *Store[V]) Keys(prefix []byte) iter.Seq[[]byte] {
+	if s.grouped() && len(prefix) == s.groups.size {
+		return s.keysOfGroup(prefix)
+	}
 	return func(yield func([]byte) bool) {
 		sc := s.open(prefix, s.endOf(prefix))
 		defer s.close(sc)
@@ -112,6 +115,9 @@ func (s *Store[V]) close(sc *scan[V]) {
 	if sc.rows.small() && sc.uncom.small() {
 		s.idle = sc
 	}
+	if s.grouped() && len(s.scans) == 0 {
+		s.order = nil // it is not kept up
+	}
 }
 
 // next steps to the next key of either cursor.
@@ -163,7 +169,7 @@ func (s *Store[V]) valueIn(sc *scan[V]) (v V, ok bool) {
 		return s.Give(e), e.Found()
 	case sc.inDB:
 		return s.decode(sc.key, sc.row), true
-	case e != nil && e.flags&ordered != 0: // deleted, and the database knows: later ranges need not step over it
+	case e != nil && e.flags&ordered != 0 && !s.grouped(): // deleted, and the database knows: later ranges need not step over it
 		s.order.Delete(sc.key)
 		e.flags &^= ordered
 	}
@@ -223,7 +229,9 @@ func (s *Store[V]) sortKeys() {
 		s.order = keytree.New()
 		for id := range s.entries.n {
 			if e := s.entries.at(id); s.pinned(e) {
-				e.flags |= ordered
+				if !s.grouped() {
+					e.flags |= ordered
+				}
 				s.order.Put(e.key(&s.arena), nil)
 			}
 		}
