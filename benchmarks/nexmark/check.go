@@ -65,6 +65,18 @@ func (r *Rows) add(key, value any, deleted bool) {
 	}
 }
 
+// Printed takes a row that another system printed in the words of Check: a value, or key = value of a table.
+func (r *Rows) Printed(row string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.kind != updates {
+		r.count[row]++
+		return
+	}
+	key, value, _ := strings.Cut(row, " = ")
+	r.last[key] = value
+}
+
 // Len is how many rows there are.
 func (r *Rows) Len() int {
 	n := int64(0)

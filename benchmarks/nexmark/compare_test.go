@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/weirstream/weir/benchmarks/nexmark/event"
 	"github.com/weirstream/weir/state"
@@ -51,14 +53,26 @@ func TestQueriesAgainstAnswers(t *testing.T) {
 func BenchmarkQuery(b *testing.B) {
 	g := event.New(event.Config{})
 	for _, q := range Queries() {
-		b.Run(q.Name, func(b *testing.B) {
+		b.Run(q.Name+"/weir", func(b *testing.B) {
 			b.ReportAllocs()
+			began := cpu(b)
 			switch err := run(b.Context(), q, g, uint64(b.N), 1, Discard()); {
 			case errors.Is(err, stream.ErrNotBuilt):
 				b.Skip(err)
 			case err != nil:
 				b.Fatal(err)
 			}
+			b.ReportMetric(float64((cpu(b)-began).Nanoseconds())/float64(b.N), "cpu-ns/rec")
 		})
 	}
+}
+
+// cpu is what this process has used, in user and kernel mode.
+func cpu(b *testing.B) time.Duration {
+	b.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -73,19 +74,6 @@ func kafka(ctx context.Context, args []string) error {
 	return finish(s, root, "Clients on one broker, Apache Kafka 4.4.0")
 }
 
-// nexmark runs the Nexmark queries.
-func nexmark(ctx context.Context, args []string) error {
-	root, err := checkout()
-	if err != nil {
-		return err
-	}
-	s, _, err := goBench(ctx, args, "nexmark", []string{"./nexmark/..."}, filepath.Join(root, "benchmarks"), nil)
-	if err != nil {
-		return err
-	}
-	return finish(s, root, "Nexmark")
-}
-
 // goOptions are the flags of the suites that are go test -bench.
 type goOptions struct {
 	count         int
@@ -143,4 +131,14 @@ func run(ctx context.Context, dir string, command []string) ([]report.Group, err
 		return nil, fmt.Errorf("%v: %w", command, waited)
 	}
 	return groups, err
+}
+
+// capture runs a command and keeps what it prints.
+func capture(ctx context.Context, out io.Writer, command []string) error {
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.Stdout, cmd.Stderr = out, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%v: %w", command, err)
+	}
+	return nil
 }
