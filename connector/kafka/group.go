@@ -34,6 +34,7 @@ type membership struct {
 	ctx    context.Context // ends with the membership
 	end    context.CancelCauseFunc
 	done   sync.WaitGroup
+	ran    chan struct{} // closed when sarama's session is over for good
 	events chan wire.GroupEvent
 	asking sync.Mutex // UserData is asked by one goroutine at a time
 
@@ -48,6 +49,7 @@ type membership struct {
 		first      *wire.Assigned                 // of a session that is not there yet
 		ghost      string                         // the member that asks for a round
 		asked      context.CancelFunc             // ends its join, which sarama's own makes needless
+		abort      context.CancelCauseFunc        // gives the seat up
 		err        error
 	}
 	rejoin chan struct{}
@@ -67,7 +69,7 @@ func (l *clusterLog) Join(ctx context.Context, c wire.GroupConfig) (wire.Members
 	if len(c.Topics) == 0 {
 		return nil, fmt.Errorf("kafka: joining group %q: no topics: %w", c.Group, wire.ErrRefused)
 	}
-	m := &membership{log: l, config: c, dials: &dials{dialer: l.dialer}, events: make(chan wire.GroupEvent), rejoin: make(chan struct{}, 1)}
+	m := &membership{log: l, config: c, dials: &dials{dialer: l.dialer}, events: make(chan wire.GroupEvent), rejoin: make(chan struct{}, 1), ran: make(chan struct{})}
 	m.mu.more, m.mu.claims = make(chan struct{}, 1), make(map[wire.TopicPartition]*claim)
 	s, err := m.settings()
 	if err != nil {
@@ -125,10 +127,17 @@ func (m *membership) settings() (*sarama.Config, error) {
 // run keeps the seat, and takes a new one when it is lost.
 func (m *membership) run() {
 	defer m.abandon()
+	defer close(m.ran)
 	wait := newBackoff()
 	for m.ctx.Err() == nil {
 		h := &handler{m: m}
-		err := m.group.Consume(m.ctx, m.config.Topics, h)
+		ctx, cancel := context.WithCancelCause(m.ctx)
+		m.mu.Lock()
+		m.mu.abort = cancel
+		m.mu.Unlock()
+		err := m.group.Consume(ctx, m.config.Topics, h)
+		err = cmp.Or(givenUp(ctx), err)
+		cancel(nil)
 		err = cmp.Or(h.cause, err)
 		m.lose(err)
 		if m.ctx.Err() != nil {
@@ -197,13 +206,36 @@ func (m *membership) joining() []byte {
 	if asked != nil {
 		asked()
 	}
+	m.awaitReleases(open)
+	return m.userData()
+}
+
+var errNotReleased = errors.New("revoked partitions were not released within the rebalance timeout")
+
+// awaitReleases gives the seat up when what was revoked is not released in time: to join as if it were would give it to two members.
+func (m *membership) awaitReleases(open []*claim) {
+	timer := time.NewTimer(cmp.Or(m.config.RebalanceTimeout, defaultRebalance))
+	defer timer.Stop()
 	for _, c := range open {
 		select {
 		case <-c.released:
 		case <-m.ctx.Done():
+		case <-timer.C:
+			m.mu.Lock()
+			abort := m.mu.abort
+			m.mu.Unlock()
+			abort(errNotReleased)
+			return
 		}
 	}
-	return m.userData()
+}
+
+// givenUp is why the seat was given up by this process itself.
+func givenUp(ctx context.Context) error {
+	if cause := context.Cause(ctx); errors.Is(cause, errNotReleased) {
+		return cause
+	}
+	return nil
 }
 
 func (m *membership) userData() []byte {

@@ -79,6 +79,41 @@ func TestLostSeatIsTakenAgain(t *testing.T) {
 	}
 }
 
+// A member that does not release what was revoked loses its seat: the partition cannot be with two.
+func TestNotReleasedIsLost(t *testing.T) {
+	r := newRig(t, fake(t).ListenAddrs()...)
+	topic := r.topic(2)
+	join := func(l *clusterLog) *membership {
+		m, err := l.Join(r.ctx, wire.GroupConfig{Group: topic, Topics: []string{topic}, SessionTimeout: 6 * time.Second, RebalanceTimeout: time.Second, Plan: planAll(topic, 2)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { m.Leave(r.ctx, false) })
+		return m.(*membership)
+	}
+	a := join(r.log)
+	if e := r.event(a); e.Assigned == nil || len(e.Assigned.Partitions) != 2 {
+		t.Fatalf("%+v", e)
+	}
+	b := join(connect(t, r.brokers))
+	revoked := false
+	for {
+		e := r.event(a)
+		revoked = revoked || e.Revoked != nil
+		if e.Lost != nil {
+			break
+		}
+	}
+	if !revoked {
+		t.Error("lost without a revocation")
+	}
+	for held := 0; held == 0; {
+		if e := r.event(b); e.Assigned != nil {
+			held = len(e.Assigned.Partitions)
+		}
+	}
+}
+
 // A claim of sarama's that ends by itself is no revocation.
 func TestClaimsReadNothing(t *testing.T) {
 	r := newRig(t)

@@ -144,30 +144,39 @@ func (m *membership) dismiss(ghost string) {
 // dismissWithin bounds the wait for that: heartbeats stand still meanwhile.
 const dismissWithin = 2 * time.Second
 
+// leaveGrace is how long sarama may take to let go of its session. A join that waits for other members is cut off then.
+const leaveGrace = 2 * time.Second
+
 // Leave is described at wire.Membership.
 func (m *membership) Leave(ctx context.Context, stay bool) error {
 	who := m.Identity()
 	m.end(errClosed)
 	defer m.done.Wait()
+	grace := time.NewTimer(leaveGrace)
+	defer grace.Stop()
+	select {
+	case <-m.ran:
+	case <-grace.C:
+		m.dials.kill()
+	case <-ctx.Done():
+		m.dials.kill()
+	}
 	stop := context.AfterFunc(ctx, m.dials.kill)
-	err := m.group.Close()
-	ended := !stop()
+	if err := m.group.Close(); err != nil {
+		m.log.dialer.log.Debug("kafka: closing the group's client", "group", m.config.Group, "error", err)
+	}
+	stop()
 	m.dials.kill()
-	if ended {
-		return fmt.Errorf("kafka: leaving group %q: %w", m.config.Group, context.Cause(ctx))
+	if who.Member == "" || stay && who.Instance != "" {
+		return nil // it has no seat, or keeps it
 	}
-	if err != nil && !errors.Is(err, sarama.ErrClosedClient) {
-		m.log.dialer.log.Info("kafka: closing the group's client", "group", m.config.Group, "error", err)
-	}
-	if stay || who.Instance == "" || who.Member == "" {
-		return nil // a dynamic member was taken out by Close
-	}
-	return m.leaveStatic(ctx, who)
+	return m.leave(ctx, who)
 }
 
-// leaveStatic takes a static member out, which sarama never does.
-func (m *membership) leaveStatic(ctx context.Context, who wire.Identity) error {
-	request := &sarama.LeaveGroupRequest{Version: 4, GroupId: who.Group, Members: []sarama.MemberIdentity{{MemberId: who.Member, GroupInstanceId: &who.Instance}}}
+// leave takes the member out, if it is still in: sarama does so for dynamic members, and never for static ones.
+func (m *membership) leave(ctx context.Context, who wire.Identity) error {
+	member := sarama.MemberIdentity{MemberId: who.Member, GroupInstanceId: optional(who.Instance)}
+	request := &sarama.LeaveGroupRequest{Version: 4, GroupId: who.Group, Members: []sarama.MemberIdentity{member}}
 	err := m.log.persist(ctx, func() error {
 		return m.log.atGroup(ctx, who.Group, func(b *sarama.Broker) error {
 			answer, err := b.LeaveGroup(request)
@@ -175,17 +184,17 @@ func (m *membership) leaveStatic(ctx context.Context, who wire.Identity) error {
 				return err
 			}
 			for _, a := range answer.Members {
-				if a.Err != sarama.ErrNoError && a.Err != sarama.ErrUnknownMemberId {
+				if a.Err != sarama.ErrNoError {
 					return a.Err
 				}
 			}
 			return orNil(answer.Err)
 		})
 	})
-	if err != nil && code(err) != sarama.ErrUnknownMemberId {
-		return fmt.Errorf("kafka: leaving group %q: %w", who.Group, err)
+	if err == nil || code(err) == sarama.ErrUnknownMemberId || code(err) == sarama.ErrFencedInstancedId {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("kafka: leaving group %q: %w", who.Group, err)
 }
 
 // dials is the dialer of a group's client. It keeps its connections, to end them all at once.
