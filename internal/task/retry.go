@@ -29,6 +29,12 @@ func (r *retry) due(now int64) int64 {
 	return r.until
 }
 
+// again puts the record at hand off.
+func (t *Task) again(err error) {
+	t.retry.again(t.now, err)
+	t.clockDue = min(t.clockDue, t.retry.until)
+}
+
 // Retrying is what the record at the head of an input waits for; nil when none waits.
 func (t *Task) Retrying() error { return t.retry.err }
 

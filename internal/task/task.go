@@ -178,6 +178,9 @@ func (t *Task) Step(budget int) (done int, err error) {
 		}
 		t.settle()
 	})
+	if err == nil && t.retry.waits(t.now) {
+		err = t.guard(t.settle) // which an outage cut off
+	}
 	return done, err
 }
 
@@ -348,13 +351,13 @@ func (t *Task) guard(f func()) (err error) {
 		switch p := recover().(type) {
 		case nil:
 		case Retry:
-			t.retry.again(t.now, p.Err)
+			t.again(p.Err)
 		case Failure:
 			t.err, err = p.Err, p.Err
 		default:
 			err = t.panicked(p, debug.Stack())
 			if r := (Retry{}); errors.As(err, &r) {
-				t.retry.again(t.now, r.Err)
+				t.again(r.Err)
 				err = nil
 				return
 			}
