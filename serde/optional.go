@@ -3,6 +3,7 @@ package serde
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Optional lets a null through as a nil pointer, where a stream source would drop it. A value that is there is encoded as s does,
@@ -12,6 +13,9 @@ import (
 // It is [Nullable]: sources and sinks turn null into nil and back, since null is not bytes. In state and internal topics, where null
 // deletes, a first byte says whether a value follows.
 func Optional[T any](s Serde[T]) Serde[*T] { return optional[T]{s} }
+
+// formatOptional is in front of the format of what is inside.
+const formatOptional = "optional "
 
 // errNull tells whoever calls Append without asking IsNull.
 var errNull = errors.New("serde: null has no bytes: whoever writes an optional value must ask IsNull first")
@@ -34,7 +38,7 @@ func (o optional[T]) Decode(b []byte) (*T, error) {
 	return &v, nil
 }
 
-func (o optional[T]) Format() string   { return "optional " + o.some.Format() }
+func (o optional[T]) Format() string   { return formatOptional + o.some.Format() }
 func (o optional[T]) IsNull(v *T) bool { return v == nil }
 func (o optional[T]) Null() *T         { return nil }
 func (o optional[T]) Problem() error   { return Problem(o.some) }
@@ -47,7 +51,25 @@ func (o optional[T]) Bind(at Binding) (Serde[*T], error) {
 	if at.Internal {
 		return tagged[T]{some}, nil
 	}
+	if h, ok := some.(HeaderDecoder[T]); ok {
+		return optionalHeaders[T]{optional[T]{some}, h}, nil
+	}
 	return optional[T]{some}, nil
+}
+
+// optionalHeaders is optional around a serde that looks at headers.
+type optionalHeaders[T any] struct {
+	optional[T]
+	head HeaderDecoder[T]
+}
+
+// DecodeHeaders implements [HeaderDecoder].
+func (o optionalHeaders[T]) DecodeHeaders(b []byte, header func(name string) []byte) (*T, error) {
+	v, err := o.head.DecodeHeaders(b, header)
+	if err != nil {
+		return nil, err
+	}
+	return &v, nil
 }
 
 // tagged is the form of state and internal topics.
@@ -82,5 +104,14 @@ func (t tagged[T]) Decode(b []byte) (*T, error) {
 	return nil, fmt.Errorf("serde: optional value of %d bytes starts with 0x%02x", len(b), b[0])
 }
 
-func (t tagged[T]) Format() string { return "optional " + t.some.Format() }
+func (t tagged[T]) Format() string { return formatOptional + t.some.Format() }
 func (t tagged[T]) Problem() error { return Problem(t.some) }
+
+// Accepts implements [Evolver]: what is inside decides.
+func (t tagged[T]) Accepts(stored string) error {
+	inside, ok := strings.CutPrefix(stored, formatOptional)
+	if !ok {
+		return fmt.Errorf("%w: it was written as %q, without the byte that says whether there is a value; see serde.Migrate", ErrIncompatible, stored)
+	}
+	return Accepts(t.some, inside)
+}
