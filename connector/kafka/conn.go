@@ -6,14 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"net"
 	"sync"
 	"time"
 
 	"github.com/IBM/sarama"
-
-	"github.com/weirstream/weir/internal/wire"
 )
 
 // A dialer opens connections with the settings of one Cluster.
@@ -23,33 +20,6 @@ type dialer struct {
 	timeout  time.Duration
 	log      *slog.Logger
 	often    sometimes // what may be said often
-}
-
-// sometimes lets a message through that many may cause at once: the first, and then one in a while of the same kind and broker, with
-// how many were left out.
-type sometimes struct {
-	mu struct {
-		sync.Mutex
-		last map[string]time.Time
-		left map[string]int
-	}
-}
-
-const sometimesEvery = 5 * time.Second
-
-func (s *sometimes) warn(log *slog.Logger, message, broker string, args ...any) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.mu.last == nil {
-		s.mu.last, s.mu.left = make(map[string]time.Time), make(map[string]int)
-	}
-	key := message + broker
-	if time.Since(s.mu.last[key]) < sometimesEvery {
-		s.mu.left[key]++
-		return
-	}
-	log.Warn("kafka: "+message, append([]any{"broker", broker, "repeated", s.mu.left[key]}, args...)...)
-	s.mu.last[key], s.mu.left[key] = time.Now(), 0
 }
 
 // A conn is a connection to one broker, with one user at a time: sarama holds a Broker's lock until the answer is there, so two
@@ -238,87 +208,4 @@ func (p *pool) close() {
 		}
 	}
 	p.mu.idle = nil
-}
-
-var errClosed = errors.New("kafka: the connection to the cluster is closed")
-
-// A backoff waits longer each time, up to two seconds, with some chance in it so that many do not come back at once. It begins again
-// with a short wait when it has not been needed for a while: what looks like success may fail again a moment later.
-type backoff struct {
-	next time.Duration
-	last time.Time
-}
-
-const (
-	backoffFirst = 20 * time.Millisecond
-	backoffMost  = 2 * time.Second
-	backoffCalm  = 10 * time.Second
-)
-
-func newBackoff() *backoff { return &backoff{next: backoffFirst} }
-
-// take is the next wait.
-func (b *backoff) take() time.Duration {
-	now := time.Now()
-	if now.Sub(b.last) > backoffCalm {
-		b.next = backoffFirst
-	}
-	d := b.next/2 + rand.N(b.next)
-	b.next = min(2*b.next, backoffMost)
-	b.last = now.Add(d)
-	return d
-}
-
-// sleep waits, but not past a time (unless it is zero) or ctx's end, and reports whether ctx goes on.
-func (b *backoff) sleep(ctx context.Context, until time.Time) bool {
-	d := b.take()
-	if !until.IsZero() {
-		d = min(d, time.Until(until))
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
-// named gives an error of the broker the name that it has in wire, if it has one there. The broker's own words stay in it.
-func named(err error) error {
-	var certificate *tls.CertificateVerificationError
-	final := errors.As(err, &certificate) || errors.Is(err, sarama.ErrSASLAuthenticationFailed) // which sarama wraps in its own way
-	if final && !errors.Is(err, wire.ErrRefused) {
-		return fmt.Errorf("%w: %w", wire.ErrRefused, err)
-	}
-	var k sarama.KError
-	if !errors.As(err, &k) {
-		return err
-	}
-	switch k {
-	case sarama.ErrUnknownTopicOrPartition:
-		return fmt.Errorf("%w: %w", wire.ErrNoTopic, err)
-	case sarama.ErrOffsetOutOfRange:
-		return fmt.Errorf("%w: %w", wire.ErrOffsetGone, err)
-	case sarama.ErrProducerFenced, sarama.ErrInvalidProducerEpoch, sarama.ErrInvalidProducerIDMapping, sarama.ErrFencedInstancedId:
-		return fmt.Errorf("%w: %w", wire.ErrFenced, err)
-	case sarama.ErrIllegalGeneration, sarama.ErrUnknownMemberId:
-		return fmt.Errorf("%w: %w", wire.ErrGeneration, err)
-	case sarama.ErrTopicAuthorizationFailed, sarama.ErrGroupAuthorizationFailed, sarama.ErrClusterAuthorizationFailed,
-		sarama.ErrTransactionalIDAuthorizationFailed, sarama.ErrSASLAuthenticationFailed, sarama.ErrUnsupportedSASLMechanism,
-		sarama.ErrIllegalSASLState, sarama.ErrPolicyViolation, sarama.ErrInvalidConfig, sarama.ErrInvalidPartitions,
-		sarama.ErrInvalidReplicationFactor, sarama.ErrInvalidTopic, sarama.ErrUnsupportedVersion, sarama.ErrInvalidTransactionTimeout,
-		sarama.ErrInvalidGroupId, sarama.ErrInvalidSessionTimeout, sarama.ErrOffsetMetadataTooLarge,
-		sarama.ErrMessageSizeTooLarge, sarama.ErrMessageSetSizeTooLarge, sarama.ErrInvalidTimestamp, sarama.ErrInvalidRecord:
-		return fmt.Errorf("%w: %w", wire.ErrRefused, err)
-	}
-	return err
-}
-
-// code is the broker's error in err, or ErrNoError.
-func code(err error) sarama.KError {
-	var k sarama.KError
-	errors.As(err, &k)
-	return k
 }
