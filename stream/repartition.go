@@ -43,32 +43,37 @@ type exchangeSerdes[K, V any] struct {
 
 // repartition makes the two ends. Their name is name-repartition.
 func (s *Stream[K, V]) repartition(name string, o settings) *Stream[K, V] {
+	c := *s
+	c.node, c.rekeyed = exchange(s.b, s.node, name, o, s.key, func(b *binding) (serde.Serde[V], error) { return bindInternal(b, s.value, false) }), false
+	return &c
+}
+
+// exchange makes the two ends of a repartition behind a node, and returns the receiving one.
+func exchange[K, V any](b *Builder, parent *topology.Node, name string, o settings, key serde.Serde[K], value func(*binding) (serde.Serde[V], error)) *topology.Node {
 	if o.partitions < 0 {
-		s.b.problem(o.line, fmt.Errorf("repartition %s: Partitions(%d) is negative", name, o.partitions))
+		b.problem(o.line, fmt.Errorf("repartition %s: Partitions(%d) is negative", name, o.partitions))
 	}
 	spec := &exchangeSpec{name: name + "-repartition", partitions: o.partitions}
 	bind := func(b *binding) (any, error) {
-		key, err := bindInternal(b, s.key, true)
+		k, err := bindInternal(b, key, true)
 		if err != nil {
 			return nil, err
 		}
-		value, err := bindInternal(b, s.value, false)
-		return &exchangeSerdes[K, V]{key, value}, err
+		v, err := value(b)
+		return &exchangeSerdes[K, V]{k, v}, err
 	}
 	oOut, oIn := o, o
 	oOut.name, oIn.name = spec.name+"-out", spec.name
-	out := s.b.add(topology.ExchangeOut, oOut, &operator{exchange: spec, bind: bind, make: func(in *instance) any {
+	out := b.add(topology.ExchangeOut, oOut, &operator{exchange: spec, bind: bind, make: func(in *instance) any {
 		return makeOut[K, V](in, spec)
-	}}, at(s.node))
-	in := s.b.add(topology.ExchangeIn, oIn, &operator{exchange: spec, bind: bind, make: func(in *instance) any {
+	}}, at(parent))
+	in := b.add(topology.ExchangeIn, oIn, &operator{exchange: spec, bind: bind, make: func(in *instance) any {
 		makeIn[K, V](in, spec)
 		return nil
 	}})
 	out.Peer, in.Peer = in, out
 	out.Detail = spec.name
-	c := *s
-	c.node, c.rekeyed = in, false
-	return &c
+	return in
 }
 
 // makeOut is the sending end in one task.

@@ -17,6 +17,8 @@ type Table[K, V any] struct {
 	value serde.Serde[V]
 	// lookup makes the reader of the table's rows in a task of its sub-topology, as they are now.
 	lookup func(in *instance) lookup[K, V]
+	// asOf makes the reader of rows as they were; nil unless the table is Versioned.
+	asOf func(in *instance) asOf[K, V]
 	// scan makes what iterates over them; nil for a table that keeps none.
 	scan func(in *instance) scanner[K, V]
 }

@@ -40,6 +40,17 @@ func (t *Table[K, V]) Filter(f func(k K, v V) bool, opts ...Option) *Table[K, V]
 			return v, at, ok
 		}
 	}
+	if t.asOf != nil {
+		c.asOf = func(in *instance) asOf[K, V] {
+			get := t.asOf(in)
+			return func(k K, when int64) (v V, at int64, ok bool) {
+				if v, at, ok = get(k, when); ok && !f(k, v) {
+					return *new(V), 0, false
+				}
+				return v, at, ok
+			}
+		}
+	}
 	if t.scan != nil {
 		c.scan = func(in *instance) scanner[K, V] {
 			all := t.scan(in)

@@ -37,6 +37,18 @@ func (t *Table[K, V]) MapValues[V2 any](f func(v V) V2, opts ...Option) *Table[K
 			return v, at, ok
 		}
 	}}
+	if t.asOf != nil {
+		out.asOf = func(in *instance) asOf[K, V2] {
+			get := t.asOf(in)
+			return func(k K, when int64) (v V2, at int64, ok bool) {
+				from, at, ok := get(k, when)
+				if ok {
+					v = f(from)
+				}
+				return v, at, ok
+			}
+		}
+	}
 	if t.scan != nil {
 		out.scan = func(in *instance) scanner[K, V2] {
 			all := t.scan(in)

@@ -1,0 +1,276 @@
+package stream
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/weirstream/weir/internal/overlay"
+	"github.com/weirstream/weir/internal/task"
+	"github.com/weirstream/weir/internal/topology"
+	"github.com/weirstream/weir/serde"
+	"github.com/weirstream/weir/table"
+)
+
+// GroupBy prepares an aggregation of rows by another key. It follows changes and deletions, which
+// ToStream().GroupBy() does not: that one counts updates.
+func (t *Table[K, V]) GroupBy[K2, V2 any](f func(k K, v V) (K2, V2), opts ...RepartitionOption) *GroupedTable[K2, V2] {
+	o := repartitionOptions(opts)
+	op := &operator{needsOld: true, make: func(in *instance) any {
+		next, self, reject := outs[K2, table.Change[V2]](in), in.self(), in.rejection()
+		return recv[K, table.Change[V]](func(c *task.Context, k K, ch table.Change[V]) {
+			var from, to K2
+			var out table.Change[V2]
+			if !try(c, self, reject, func() {
+				if ch.HadOld {
+					from, out.Old = f(k, ch.Old)
+				}
+				if ch.HasNew {
+					to, out.New = f(k, ch.New)
+				}
+			}) {
+				return
+			}
+			out.HadOld, out.HasNew = ch.HadOld, ch.HasNew
+			if out.HadOld && out.HasNew && any(from) == any(to) { // one update: no sum in between is seen
+				keyed(c, next, to, out)
+				return
+			}
+			if out.HadOld {
+				keyed(c, next, from, table.Change[V2]{Old: out.Old, HadOld: true})
+			}
+			if out.HasNew {
+				keyed(c, next, to, table.Change[V2]{New: out.New, HasNew: true})
+			}
+		})
+	}}
+	by := o
+	by.name = ""
+	n := t.b.add("group-rows", by, op, at(t.node))
+	return &GroupedTable[K2, V2]{b: t.b, node: n, o: o, key: keep[K2](t.key), value: keep[V2](t.value)}
+}
+
+// A GroupedTable is a table about to be aggregated by another key.
+type GroupedTable[K, V any] struct {
+	b     *Builder
+	node  *topology.Node
+	o     settings
+	key   serde.Serde[K]
+	value serde.Serde[V]
+}
+
+// KeySerde is described at Stream.
+func (g *GroupedTable[K, V]) KeySerde(k serde.Serde[K]) *GroupedTable[K, V] {
+	c := *g
+	c.key = k
+	return &c
+}
+
+// ValueSerde is described at Stream.
+func (g *GroupedTable[K, V]) ValueSerde(v serde.Serde[V]) *GroupedTable[K, V] {
+	c := *g
+	c.value = v
+	return &c
+}
+
+// Count counts rows.
+func (g *GroupedTable[K, V]) Count(opts ...TableOption) *Table[K, int64] {
+	return regroup(g, "count", serde.Int64, tableOptions(opts), func(_ K, ch table.Change[V], n int64, _ bool) int64 {
+		if ch.HadOld {
+			n--
+		}
+		if ch.HasNew {
+			n++
+		}
+		return n
+	})
+}
+
+// Aggregate folds rows in with add and takes them out again with sub. Of an update within one group sub comes first.
+func (g *GroupedTable[K, V]) Aggregate[R any](init func() R, add, sub func(k K, v V, r R) R, opts ...TableOption) *Table[K, R] {
+	return regroup(g, "aggregate", nil, tableOptions(opts), func(k K, ch table.Change[V], r R, had bool) R {
+		if !had {
+			r = init()
+		}
+		if ch.HadOld && had {
+			r = sub(k, ch.Old, r)
+		}
+		if ch.HasNew {
+			r = add(k, ch.New, r)
+		}
+		return r
+	})
+}
+
+// Reduce is Aggregate with values for aggregates; its first value is taken as it is.
+func (g *GroupedTable[K, V]) Reduce(add, sub func(a, b V) V, opts ...TableOption) *Table[K, V] {
+	return regroup(g, "reduce", g.value, tableOptions(opts), func(_ K, ch table.Change[V], r V, had bool) V {
+		switch {
+		case !had:
+			return ch.New
+		case ch.HadOld:
+			r = sub(r, ch.Old)
+		}
+		if ch.HasNew {
+			r = add(r, ch.New)
+		}
+		return r
+	})
+}
+
+// TopN keeps the n greatest rows per key; it stores them all to replace one that is deleted.
+func (g *GroupedTable[K, V]) TopN[S SliceOf[V]](n int, compare func(a, b V) int, opts ...TableOption) *Table[K, S] {
+	g.b.atLeastOne("TopN", n)
+	same := func(a, b V) bool { return compare(a, b) == 0 && sameBytes(orFor(g.value), a, b) }
+	all := regroup(g, "top", topSerde[V, S](g.value), tableOptions(opts), func(_ K, ch table.Change[V], rows S, _ bool) S {
+		if ch.HadOld {
+			if i := slices.IndexFunc(rows, func(v V) bool { return same(v, ch.Old) }); i >= 0 {
+				rows = slices.Delete(rows, i, i+1)
+			}
+		}
+		if ch.HasNew {
+			i, _ := slices.BinarySearchFunc(rows, ch.New, func(in, v V) int {
+				if compare(in, v) >= 0 {
+					return -1
+				}
+				return 1
+			})
+			rows = slices.Insert(rows, i, ch.New)
+		}
+		return rows
+	})
+	return all.MapValues(func(rows S) S { return rows[:min(n, len(rows)):min(n, len(rows))] })
+}
+
+// sameBytes compares two values as they are encoded.
+func sameBytes[V any](s serde.Serde[V], a, b V) bool {
+	x, errX := s.Append(nil, a)
+	y, errY := s.Append(nil, b)
+	return errX == nil && errY == nil && string(x) == string(y)
+}
+
+// regroup makes the table of a fold over changes, behind an exchange that brings those of one group together.
+func regroup[K, V, R any](g *GroupedTable[K, V], kind topology.Kind, value serde.Serde[R], o settings, fold func(k K, ch table.Change[V], r R, had bool) R) *Table[K, R] {
+	name := o.name
+	if name == "" {
+		name = base(g.node) + "-" + string(kind)
+	}
+	through := name
+	if g.o.name != "" {
+		through = g.o.name
+	}
+	in := exchange(g.b, g.node, through, g.o, g.key, bindChange(g.value))
+	return stored(g.b, kind, name, o, g.key, value, func(in *instance, r *rows[K, R], e *emitter[K, R]) any {
+		a := &regrouper[K, V, R]{rows: r, emit: e, fold: fold, node: in.self(), reject: in.rejection(), guarded: !in.failing(), plain: serde.Plain[R]()}
+		return recv[K, table.Change[V]](a.receive)
+	}, at(in))
+}
+
+// A regrouper folds changes into rows. A group that becomes empty keeps its row.
+type regrouper[K, V, R any] struct {
+	rows    *rows[K, R]
+	emit    *emitter[K, R]
+	fold    func(k K, ch table.Change[V], r R, had bool) R
+	node    *task.Node
+	reject  rejection
+	guarded bool
+	plain   bool
+}
+
+func (a *regrouper[K, V, R]) receive(c *task.Context, k K, ch table.Change[V]) {
+	c.Fault = a.node
+	key, err := a.rows.encode(k)
+	if err != nil {
+		a.reject(c, err, nil)
+		return
+	}
+	e := a.rows.store.Entry(key)
+	old, had := e.Get()
+	if !had && !ch.HasNew {
+		return // nothing to take it out of
+	}
+	if a.emit.wantsOld() && had && !a.plain {
+		old = a.rows.store.Copy(old)
+	}
+	var r R
+	if a.guarded {
+		before := a.rows.store.Save(e)
+		if !try(c, a.node, a.reject, func() { r = a.fold(k, ch, e.Value.v, had) }) {
+			a.rows.store.Undo(before)
+			return
+		}
+	} else {
+		r = a.fold(k, ch, e.Value.v, had)
+	}
+	a.set(c, k, e, r, old, had)
+}
+
+func (a *regrouper[K, V, R]) set(c *task.Context, k K, e *overlay.Entry[row[R]], r R, old row[R], had bool) {
+	t := c.Time
+	if had {
+		t = max(t, old.t)
+	}
+	a.rows.store.Set(e, row[R]{r, t})
+	a.emit.changed(c, k, e, old, had)
+}
+
+// A changeSerde encodes changes on their way through a repartition: flags, the old value behind its length, the new one.
+type changeSerde[V any] struct{ value serde.Serde[V] }
+
+// bindChange binds the serde of changes of values.
+func bindChange[V any](value serde.Serde[V]) func(b *binding) (serde.Serde[table.Change[V]], error) {
+	return func(b *binding) (serde.Serde[table.Change[V]], error) {
+		v, err := bindInternal(b, value, false)
+		return changeSerde[V]{v}, err
+	}
+}
+
+func (s changeSerde[V]) Append(dst []byte, c table.Change[V]) ([]byte, error) {
+	flags := byte(0)
+	if c.HadOld {
+		flags |= 1
+	}
+	if c.HasNew {
+		flags |= 2
+	}
+	dst = append(dst, flags)
+	if c.HadOld {
+		at := len(dst)
+		out, err := s.value.Append(append(dst, 0, 0, 0, 0), c.Old)
+		if err != nil {
+			return dst, fmt.Errorf("old value: %w", err)
+		}
+		dst = out
+		binary.BigEndian.PutUint32(dst[at:], uint32(len(dst)-at-4))
+	}
+	if c.HasNew {
+		return s.value.Append(dst, c.New)
+	}
+	return dst, nil
+}
+
+var errChange = errors.New("a change is cut short")
+
+func (s changeSerde[V]) Decode(b []byte) (c table.Change[V], err error) {
+	if len(b) == 0 {
+		return c, errChange
+	}
+	c.HadOld, c.HasNew, b = b[0]&1 != 0, b[0]&2 != 0, b[1:]
+	if c.HadOld {
+		if len(b) < 4 || uint64(binary.BigEndian.Uint32(b)) > uint64(len(b)-4) {
+			return c, errChange
+		}
+		n := binary.BigEndian.Uint32(b)
+		if c.Old, err = s.value.Decode(b[4 : 4+n]); err != nil {
+			return c, fmt.Errorf("old value: %w", err)
+		}
+		b = b[4+n:]
+	}
+	if c.HasNew {
+		c.New, err = s.value.Decode(b)
+	}
+	return c, err
+}
+
+func (s changeSerde[V]) Format() string { return "change/1:" + s.value.Format() }
