@@ -71,12 +71,19 @@ func (p *program) plan(app string) *engine.Plan {
 	plan := &engine.Plan{App: app}
 	subs := map[*topology.Sub]*engine.Sub{}
 	for _, s := range p.graph.Subs {
+		if n := s.Nodes[0]; n.Kind == kindGlobal {
+			plan.Globals = append(plan.Globals, p.results[n].(*sourceSpec).engineGlobal(n))
+			continue
+		}
 		es := &engine.Sub{Name: s.Name}
 		subs[s] = es
 		plan.Subs = append(plan.Subs, es)
 	}
 	for _, s := range p.graph.Subs {
 		es := subs[s]
+		if es == nil {
+			continue
+		}
 		headers := false
 		for _, n := range s.Nodes {
 			headers = headers || specOf(n).headers

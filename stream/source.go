@@ -19,6 +19,7 @@ type sourceSpec struct {
 	partitions func(ctx context.Context, env connector.Env) (int, error)
 	open       func(ctx context.Context, env connector.Env, partition int, from connector.Position) (task.Reader, error)
 	positions  wire.Positions
+	global     engine.Rows                       // of a global table
 	source     any                               // the connector
 	replace    func(src any) error               // by streamtest: reads from another connector of the same types
 	env        func(connector.Env) connector.Env // by streamtest; nil: as it is
@@ -172,6 +173,12 @@ func (spec *sourceSpec) engineSource(n *topology.Node, input int) *engine.Source
 			return spec.open(ctx, env, partition, from)
 		},
 	}
+}
+
+// engineGlobal is the plan's form of the source of a global table.
+func (spec *sourceSpec) engineGlobal(n *topology.Node) *engine.Global {
+	src := spec.engineSource(n, 0)
+	return &engine.Global{Name: n.Name, Partitions: src.Partitions, Open: src.Open, Rows: spec.global}
 }
 
 // millis is t as event time.

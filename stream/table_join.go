@@ -50,16 +50,16 @@ type tablesJoiner[K, V, V2, R any] struct {
 
 func (j *tablesJoiner[K, V, V2, R]) fromLeft(c *task.Context, k K, ch table.Change[V]) {
 	v2, t, ok := j.right(k)
-	j.result(c, k, ch.New, ch.HasNew, v2, ok, t)
+	j.result(c, k, ch.New, ch.HasNew, v2, ok, later(c.Time, t, ok))
 }
 
 func (j *tablesJoiner[K, V, V2, R]) fromRight(c *task.Context, k K, ch table.Change[V2]) {
 	v, t, ok := j.left(k)
-	j.result(c, k, v, ok, ch.New, ch.HasNew, t)
+	j.result(c, k, v, ok, ch.New, ch.HasNew, later(c.Time, t, ok))
 }
 
-// result computes and applies the joined row. Its time is the later one of its parts'.
-func (j *tablesJoiner[K, V, V2, R]) result(c *task.Context, k K, v V, has bool, v2 V2, has2 bool, other int64) {
+// result computes and applies the joined row, as of a time: the later one of the update's, a deletion among them, and the other row's.
+func (j *tablesJoiner[K, V, V2, R]) result(c *task.Context, k K, v V, has bool, v2 V2, has2 bool, time int64) {
 	m, ok := Both, true
 	switch {
 	case has && has2:
@@ -70,13 +70,17 @@ func (j *tablesJoiner[K, V, V2, R]) result(c *task.Context, k K, v V, has bool, 
 	default:
 		ok = false
 	}
-	time := c.Time
-	if has && has2 {
-		time = max(time, other)
-	}
 	var r R
 	if ok && !try(c, j.up.node, j.up.reject, func() { r = j.f(v, v2, m) }) {
 		return
 	}
 	j.up.apply(c, k, r, ok, time)
+}
+
+// later is the later one of an update's time and that of the other row, if there is one.
+func later(t, other int64, ok bool) int64 {
+	if ok {
+		return max(t, other)
+	}
+	return t
 }

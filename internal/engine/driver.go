@@ -47,6 +47,13 @@ func (d *Driver) Poll() error {
 	}
 	for {
 		busy := d.base.seat != nil && d.base.seat.poll()
+		for _, f := range d.s.followers {
+			got, err := f.poll()
+			if err != nil {
+				return fmt.Errorf("global table %s: %w", f.name, err)
+			}
+			busy = busy || got
+		}
 		for _, r := range d.s.runners {
 			for _, f := range r.feeds {
 				got, err := f.poll(d.ended)

@@ -21,6 +21,8 @@ import (
 type Plan struct {
 	App  string
 	Subs []*Sub // upstream first
+	// Globals are loaded before any task starts.
+	Globals []*Global
 }
 
 // A Sub is a sub-topology.

@@ -40,6 +40,7 @@ type session struct {
 	topics       map[string]wire.Topic // internal ones
 	sourceTopics map[string]wire.Topic
 	sourceNames  map[*Source][]string  // topics of sources on the app's cluster
+	followers    []*follower           // of global tables
 	releasing    []wire.TopicPartition // revoked, and not yet given up
 
 	n        uint64      // the last checkpoint begun
@@ -84,6 +85,9 @@ func newSession(ctx context.Context, a *App, b *base, threaded bool) (s *session
 		return s, err
 	}
 	if err = s.count(ctx); err != nil {
+		return s, err
+	}
+	if err = s.loadGlobals(ctx); err != nil {
 		return s, err
 	}
 	s.refs = s.taskRefs()
@@ -382,6 +386,11 @@ func (s *session) close() error {
 	s.wg.Wait()
 	for _, r := range s.runners {
 		errs = append(errs, r.close())
+	}
+	for _, f := range s.followers {
+		if f.reader != nil {
+			errs = append(errs, f.reader.Close())
+		}
 	}
 	if s.commits != nil {
 		errs = append(errs, s.commits.close(s.clean))
