@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/weirstream/weir/internal/engine"
 	"github.com/weirstream/weir/internal/task"
@@ -56,7 +57,17 @@ func (b *Builder) Compile(c Config) (*Compiled, error) {
 	if err := errors.Join(problems...); err != nil {
 		return nil, err
 	}
-	return &Compiled{Plan: p.plan(b.name), Config: config.engine(), prog: p}, nil
+	plan := p.plan(b.name)
+	if c.Cluster == nil {
+		for _, sub := range plan.Subs {
+			for _, x := range sub.In {
+				if x.Remote {
+					return nil, fmt.Errorf("config: Cluster is not set, and repartition %s leads back to where it comes from: such a topology needs topics", x.Name)
+				}
+			}
+		}
+	}
+	return &Compiled{Plan: plan, Config: config.engine(), prog: p}, nil
 }
 
 // keepSchemas gives a registry that keeps what it has fetched a place in the app's folder, before serdes ask it for anything.
@@ -108,7 +119,25 @@ func (p *program) plan(app string) *engine.Plan {
 		sub := s
 		es.New = func(env *engine.TaskEnv) (*task.Task, error) { return p.compile(sub, env) }
 	}
+	breakCircles(plan)
 	return plan
+}
+
+// breakCircles has exchanges go through the cluster that would close a circle of local ones, as few as the order in which they were
+// made allows.
+func breakCircles(plan *engine.Plan) {
+	next := map[*engine.Sub][]*engine.Sub{}
+	var reaches func(from, to *engine.Sub) bool
+	reaches = func(from, to *engine.Sub) bool {
+		return from == to || slices.ContainsFunc(next[from], func(s *engine.Sub) bool { return reaches(s, to) })
+	}
+	for _, sub := range plan.Subs {
+		for _, x := range sub.In {
+			if x.Remote = reaches(x.To, x.From); !x.Remote {
+				next[x.From] = append(next[x.From], x.To)
+			}
+		}
+	}
 }
 
 // engine is the configuration without types.

@@ -63,7 +63,11 @@ func (p *program) table(side, store string) *stream.Table[value, value] {
 	if t == nil {
 		var opts []stream.TableSourceOption
 		if store == "versioned" {
-			opts = append(opts, stream.Versioned(time.Duration(p.Params.History)*time.Millisecond))
+			history := time.Hour // where the case does not say
+			if p.Params.History > 0 {
+				history = time.Duration(p.Params.History) * time.Millisecond
+			}
+			opts = append(opts, stream.Versioned(history))
 		}
 		t = p.b.Table(kafka.Source(side, valueSerde(), valueSerde()), opts...)
 		p.tables[side] = t

@@ -334,7 +334,7 @@ const purgeEvery = 30_000
 // purge deletes what was read and committed from repartition topics, which have no retention of their own. What fails is done the next time.
 func (l *kafkaLog) purge(ctx context.Context) {
 	now := l.s.now()
-	if l.s.config.Local || now-l.purged < purgeEvery {
+	if now-l.purged < purgeEvery {
 		return
 	}
 	l.purged = now

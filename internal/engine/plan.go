@@ -36,6 +36,9 @@ type Sub struct {
 	New func(env *TaskEnv) (*task.Task, error)
 }
 
+// local reports whether an exchange is in process.
+func (c *Config) local(x *Exchange) bool { return c.Local && !x.Remote }
+
 // Stateful reports whether tasks have something to restore.
 func (s *Sub) Stateful() bool { return len(s.Stores) > 0 }
 
@@ -55,6 +58,9 @@ type Exchange struct {
 	Input      int // among the receiving task's inputs
 	From, To   *Sub
 	Partitions int // asked for; 0: as upstream
+	// Remote says that the exchange goes through the cluster even where others are local: it leads back to a sub-topology that it
+	// comes from, and barriers cannot be aligned on a circle.
+	Remote bool
 	// Open reads one partition of the exchange's topic, when it goes through Kafka.
 	Open func(ctx context.Context, env connector.Env, topic string, partition int, from connector.Position) (task.Reader, error)
 }

@@ -100,10 +100,10 @@ func (s *session) committable(sub *Sub) (out []committableInput) {
 			out = append(out, committableInput{src.Name, src.Input, names, src.Positions.Offsets, src.Positions.Position})
 		}
 	}
-	if s.config.Local {
-		return out
-	}
 	for _, x := range sub.In {
+		if s.config.local(x) {
+			continue
+		}
 		topic := s.plan.exchangeTopic(x)
 		out = append(out, committableInput{x.Name, x.Input, []string{topic},
 			func(_ int, position string) []wire.TopicOffset {

@@ -188,6 +188,9 @@ func (s *session) addTasks(refs []taskRef, saved *saved) error {
 func (s *session) connect(senders []*runner) {
 	for _, r := range senders {
 		for _, x := range r.sub.Out {
+			if !s.config.local(x) {
+				continue
+			}
 			for _, to := range s.tasks[x.To] {
 				to.prev = append(to.prev, r)
 			}
@@ -250,8 +253,8 @@ func (s *session) makeTask(r *runner, partition int, rec *taskRecord) error {
 		r.feeds = append(r.feeds, f)
 	}
 	for _, x := range r.sub.In {
-		if s.config.Local {
-			break
+		if s.config.local(x) {
+			continue
 		}
 		f := &feed{r: r, input: x.Input, name: x.Name, limit: feedBytes, wake: make(chan struct{}, 1)}
 		f.open = func(ctx context.Context, from connector.Position) (task.Reader, error) {
@@ -288,10 +291,11 @@ func (s *session) makeTask(r *runner, partition int, rec *taskRecord) error {
 // exchangeTopicOf names the topics of a sub-topology's exchanges; "" for local ones.
 func (s *session) exchangeTopicOf(sub *Sub) func(string) string {
 	return func(exchange string) string {
-		if s.config.Local {
+		x := find(append(slices.Clone(sub.Out), sub.In...), exchange)
+		if s.config.local(x) {
 			return ""
 		}
-		return s.plan.exchangeTopic(find(append(slices.Clone(sub.Out), sub.In...), exchange))
+		return s.plan.exchangeTopic(x)
 	}
 }
 

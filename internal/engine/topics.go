@@ -34,8 +34,8 @@ const maxInt64 = "9223372036854775807"
 func (s *session) internalTopics() []wire.TopicSpec {
 	specs := []wire.TopicSpec{{Name: s.plan.tasksTopic(), Partitions: 1, Configs: compactedConfigs}}
 	for _, sub := range s.plan.Subs {
-		if !s.config.Local {
-			for _, x := range sub.In {
+		for _, x := range sub.In {
+			if !s.config.local(x) {
 				specs = append(specs, wire.TopicSpec{Name: s.plan.exchangeTopic(x), Partitions: int32(s.counts[sub]), Configs: exchangeConfigs})
 			}
 		}
@@ -140,8 +140,8 @@ func (s *session) inputTopics(sub *Sub) (out []inputTopic) {
 			out = append(out, inputTopic{name, int(s.sourceTopics[name].Partitions)})
 		}
 	}
-	if !s.config.Local {
-		for _, x := range sub.In {
+	for _, x := range sub.In {
+		if !s.config.local(x) {
 			out = append(out, inputTopic{s.plan.exchangeTopic(x), s.counts[sub]})
 		}
 	}
@@ -186,7 +186,7 @@ func (s *session) describeSources(ctx context.Context) error {
 func (s *session) isExchangeTopic(name string) bool {
 	for _, sub := range s.plan.Subs {
 		for _, x := range sub.In {
-			if s.plan.exchangeTopic(x) == name {
+			if !s.config.local(x) && s.plan.exchangeTopic(x) == name {
 				return true
 			}
 		}
