@@ -8,6 +8,10 @@ func differences() map[string]string {
 		transform = "tables have no operator that sees deletions: Changes and Process do"
 		retention = "rows that a window has given out do not depend on what a store retains"
 		merged    = "a session begins with init once"
+		joinLate  = "a record more than grace behind the watermark is late in a join, too"
+		joinTime  = "time is the least of both inputs, and results come in the order in which they became certain"
+		eager     = "an unmatched record is given out when its window has closed, never before"
+		noKey     = "a key that a function returns is a key"
 		schedule  = "a schedule by stream time belongs to a key here"
 	)
 	return map[string]string{
@@ -20,6 +24,22 @@ func differences() map[string]string {
 		"se_store_reduce_on_close":                             retention,
 		"se_aggregate_on_update":                               merged,
 		"se_aggregate_on_close":                                merged,
+		"se_cogroup_extend_chain":                              merged,
+		"se_cogroup_two_streams_many_windows":                  merged,
+		"ss_inner_repartitioned":                               noKey,
+		"ss_left_repartitioned":                                noKey,
+		"ss_outer_repartitioned":                               noKey,
+		"ss_inner_int_sum":                                     joinLate,
+		"ss_inner_asymmetric_after_only":                       joinLate,
+		"ss_left_zero_after":                                   joinLate,
+		"ss_left_window_bounds":                                joinLate,
+		"ss_outer_window_bounds":                               joinLate,
+		"ss_left_close_before_match_order":                     joinTime,
+		"ss_outer_close_before_match_order":                    joinTime,
+		"ss_outer_asymmetric_both_sides":                       joinTime,
+		"ss_left_legacy_eager_duplicates":                      eager,
+		"ss_outer_legacy_eager_duplicates":                     eager,
+		"tw_after_stream_join_and_restart_on_close":            retention,
 		"pu_wall_clock_gap":                                    "virtual time does not jump: each tick on the way is at its own time",
 		"pu_stream_time_cancel":                                "a timer fires right behind the record that brings its time: nothing comes between",
 		"tk_task_idling":                                       "an empty input is waited for while it is known to have more, not for a time",
@@ -46,18 +66,12 @@ func differences() map[string]string {
 // pendingOperations are not built yet. The list must shrink: an operation that builds and stands here is an error.
 func pendingOperations() []string {
 	return []string{
-		"cogroup.aggregate",
 		"cogroup.aggregate + table_table_join.inner",
-		"cogroup.windowed_aggregate",
 		"foreign_key_join.inner",
 		"foreign_key_join.left",
 		"stream_globaltable_join.inner",
 		"stream_globaltable_join.left",
-		"stream_stream_join.inner",
 		"stream_stream_join.inner + windowed_aggregate",
-		"stream_stream_join.inner(self)",
-		"stream_stream_join.left",
-		"stream_stream_join.outer",
 		"stream_table_join.inner",
 		"stream_table_join.left",
 		"suppress.until_window_close",
