@@ -119,18 +119,19 @@ func (d *db) write(do func() error) error {
 	}
 }
 
-// Close makes everything durable. After a failure it leaves the database as it is, to be dropped with the process.
+// Close makes everything durable. After some failures it can only leave the database to the end of the process.
 func (d *db) Close() error {
+	var err error
 	if !d.synced {
-		// There is no log to read the last batches back from.
-		if err := d.write(d.pebble.Flush); err != nil {
-			d.stuck.Store(true)
-		}
+		err = d.write(d.pebble.Flush) // there is no log to read the last batches back from
 	}
-	if d.stuck.Load() {
+	if d.stuck.Load() || d.health.parked.Load() {
 		return d.health.err()
 	}
-	err := named(d.pebble.Close())
+	if failure := d.health.err(); failure != nil { // damage: it can still be closed
+		return errors.Join(failure, named(d.pebble.Close()))
+	}
+	err = errors.Join(err, d.write(d.pebble.Close))
 	d.health.close(state.ErrClosed)
 	return err
 }

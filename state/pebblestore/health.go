@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -34,6 +35,7 @@ func named(err error) error {
 type health struct {
 	log    *slog.Logger
 	failed chan struct{} // closed by the first failure
+	parked atomic.Bool   // a goroutine of Pebble stays where it is, perhaps with locks
 
 	mu struct {
 		sync.Mutex
@@ -130,7 +132,13 @@ func (h *health) Errorf(format string, args ...any) { h.log.Warn(fmt.Sprintf(for
 // a library's to end the process: the failure is kept for the calls that follow, and this goroutine stays here,
 // with what locks it has.
 func (h *health) Fatalf(format string, args ...any) {
-	h.close(fatal(format, args))
+	h.park(fatal(format, args))
+}
+
+// park keeps a failure and never returns.
+func (h *health) park(err error) {
+	h.parked.Store(true)
+	h.close(err)
 	select {}
 }
 

@@ -163,6 +163,79 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
+// TestDiskFullAnywhere lets the disk be full from every write on, one after the other. Whatever Pebble was doing, each call returns, an
+// error has its name, and what was durable is there when the database is opened with space again.
+func TestDiskFullAnywhere(t *testing.T) {
+	for name, settings := range map[string]state.Settings{
+		"unsynced": {MemoryBytes: 16 << 20}, "synced": {MemoryBytes: 16 << 20, Synced: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			last := int64(0)
+			for failed := true; failed; last++ {
+				failed = fullFrom(t, settings, last)
+			}
+			if last < 50 {
+				t.Errorf("only %d writes", last)
+			}
+			t.Logf("%d writes", last)
+		})
+	}
+}
+
+// fullFrom runs a program on a disk that is full from its nth write on, and reports whether that was noticed.
+func fullFrom(t *testing.T, settings state.Settings, n int64) (failed bool) {
+	mem := vfs.NewCrashableMem()
+	var writes atomic.Int64
+	fs := errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		switch op.Kind {
+		case errorfs.OpFileWrite, errorfs.OpCreate, errorfs.OpFileSync, errorfs.OpFileSyncData, errorfs.OpReuseForWrite, errorfs.OpLink, errorfs.OpMkdirAll:
+			if writes.Add(1) > n {
+				return &os.PathError{Op: "write", Path: op.Path, Err: syscall.ENOSPC}
+			}
+		}
+		return nil
+	}))
+	durable, err := writeUntil(t, &backend{fs: fs, cacheBytes: 1 << 20}, settings)
+	if err != nil && !errors.Is(err, state.ErrDiskFull) {
+		t.Errorf("full from write %d on: %v", n, err)
+	}
+	db := open(t, &backend{fs: mem.CrashClone(vfs.CrashCloneCfg{}), cacheBytes: 1 << 20}, "state", settings)
+	defer db.Close()
+	for i := range durable {
+		if found, err := db.Get(fmt.Append(nil, "batch ", i, " row 0"), func([]byte) error { return nil }); !found || err != nil {
+			t.Errorf("full from write %d on: batch %d of %d is lost: %v", n, i, durable, err)
+		}
+	}
+	return err != nil
+}
+
+// writeUntil writes batches and an ingest until an error, and says how many batches are durable.
+func writeUntil(t *testing.T, b state.Backend, settings state.Settings) (durable int, err error) {
+	db, err := state.Open(t.Context(), b, "state", settings)
+	if err != nil {
+		return 0, err
+	}
+	for i := range 12 {
+		var batch state.Batch
+		for r := range 40 {
+			batch.Put(fmt.Append(nil, "batch ", i, " row ", r), bytes.Repeat([]byte{byte(r)}, 10<<10))
+		}
+		if err = db.Apply(&batch, i%3 == 2); err != nil {
+			return durable, errors.Join(err, db.Close())
+		}
+		if i%3 == 2 {
+			durable = i + 1
+		}
+		if i == 6 {
+			rows := fill(1000)
+			if err = db.(state.Ingester).Ingest(t.Context(), []byte("k"), []byte("l"), rows.Ops()); err != nil {
+				return durable, errors.Join(err, db.Close())
+			}
+		}
+	}
+	return durable, db.Close()
+}
+
 // TestDiskFullInIngest: a restore that finds no space leaves the range as it was, and the database goes on.
 func TestDiskFullInIngest(t *testing.T) {
 	var full atomic.Bool
