@@ -2,6 +2,7 @@ package kafka
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -36,6 +37,7 @@ type merge struct {
 // A feed is one topic of a merge.
 type feed struct {
 	t     *topicReader
+	waits bool          // a goroutine reads it
 	want  chan struct{} // holds one token when the next batch may be waited for
 	cur   *part         // nil: nothing at hand
 	at    int64         // behind what was given out
@@ -106,7 +108,42 @@ func (m *merge) add(ctx context.Context, topic string, from int64) error {
 	f := &feed{t: t, want: make(chan struct{}, 1), at: t.next}
 	f.want <- struct{}{}
 	m.feeds = append(m.feeds, f)
-	m.done.Go(func() { m.feed(f) })
+	return nil
+}
+
+// ask has every topic read: by a goroutine that waits, or with a ctx that has ended at once and on the spot, which is how a test polls.
+func (m *merge) ask(ctx context.Context) error {
+	for _, f := range m.feeds {
+		switch {
+		case f.waits:
+		case ctx.Err() == nil:
+			f.waits = true
+			m.done.Go(func() { m.feed(f) })
+		default:
+			if err := m.poll(ctx, f); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// poll takes what one topic has at hand.
+func (m *merge) poll(ctx context.Context, f *feed) error {
+	select {
+	case <-f.want:
+	default:
+		return nil
+	}
+	b, err := f.t.nextBatch(ctx)
+	switch {
+	case err == nil:
+		m.took(event{f, b, nil})
+	case errors.Is(err, ctx.Err()):
+		f.want <- struct{}{}
+	default:
+		return err
+	}
 	return nil
 }
 
@@ -138,6 +175,9 @@ func (m *merge) close() {
 		if f.cur != nil {
 			f.cur.release()
 		}
+		if !f.waits {
+			_ = f.t.close()
+		}
 	}
 }
 
@@ -147,6 +187,9 @@ func (m *merge) next(ctx context.Context) (*run, error) {
 		if err := m.look(ctx); err != nil {
 			return nil, err
 		}
+	}
+	if err := m.ask(ctx); err != nil {
+		return nil, err
 	}
 	for {
 		switch ready, any := m.ready(); {

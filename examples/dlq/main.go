@@ -1,0 +1,80 @@
+// Dead letters: undecodable bytes, a parser that fails, a function that gives up, and a policy that looks at the error.
+//
+//	dlq -brokers localhost:9092
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/weirstream/weir/connector/kafka"
+	"github.com/weirstream/weir/serde"
+	"github.com/weirstream/weir/stream"
+)
+
+var (
+	errNegative = errors.New("negative amount")
+	errTooMuch  = errors.New("amount is not plausible")
+)
+
+// plausible is the greatest amount that is taken for one.
+const plausible = 1_000_000
+
+func topology() *stream.Builder {
+	b := stream.New("parse")
+	dead := stream.DeadLetter(kafka.Sink("amounts-dead", serde.Bytes, serde.Bytes))
+
+	b.Source(kafka.Source("amounts", serde.String, serde.String), stream.OnError(dead)).
+		TryMapValues(strconv.Atoi, stream.OnError(dead)).
+		TransformValues(notNegative, stream.OnError(stream.Decide(func(e *stream.Error) stream.Policy {
+			if errors.Is(e, errNegative) {
+				return dead
+			}
+			return stream.Fail
+		}))).
+		MapValues(func(n int) int64 {
+			if n > plausible {
+				stream.Reject(fmt.Errorf("%w: %d", errTooMuch, n)) // a function without an error result gives up like this
+			}
+			return int64(n) * 100
+		}, stream.OnError(dead)).
+		To(kafka.Sink("cents", serde.String, serde.Int64))
+	return b
+}
+
+// notNegative says where a record came from that it does not take.
+func notNegative(r stream.Record[string, int]) (int, error) {
+	if r.Value < 0 {
+		return 0, fmt.Errorf("%w from %s/%d@%d", errNegative, r.Origin.Topic, r.Origin.Partition, r.Origin.Offset)
+	}
+	return r.Value, nil
+}
+
+func main() {
+	brokers := flag.String("brokers", "", "host:port,… of a Kafka; without it the topology is printed")
+	flag.Parse()
+	if *brokers == "" {
+		t, err := topology().Topology()
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Print(t)
+		return
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	app, err := topology().Build(stream.Config{Cluster: &kafka.Cluster{Brokers: strings.Split(*brokers, ",")}})
+	if err == nil {
+		err = app.Run(ctx)
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+}
