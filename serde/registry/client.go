@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/weirstream/weir/serde"
 )
@@ -171,7 +172,7 @@ func (r *Client) cached(ctx context.Context, key string, absent func(error) bool
 	return a, err
 }
 
-// call asks until the registry answers or the call's time is over.
+// call asks until the registry answers or the call's time or patience is over.
 func (r *Client) call(ctx context.Context, ask func(context.Context) (answer, error)) (answer, error) {
 	if r.invalid != nil {
 		return answer{}, r.invalid
@@ -179,8 +180,9 @@ func (r *Client) call(ctx context.Context, ask func(context.Context) (answer, er
 	ctx, cancel := context.WithTimeout(ctx, r.config.CallTimeout)
 	defer cancel()
 	var last error
+	until := time.Now().Add(r.config.Patience)
 	for {
-		round, err := r.gate.pass(ctx)
+		round, err := r.gate.pass(ctx, until)
 		if err != nil {
 			return answer{}, r.unavailable(last, err)
 		}
@@ -207,7 +209,7 @@ func (r *Client) describe(said *apiError) error {
 // unavailable says what went wrong last; the end of the call's time is the reason only when nothing else is known.
 func (r *Client) unavailable(last, ended error) error {
 	if last == nil {
-		return fmt.Errorf("%w: %w while waiting to ask %s again", serde.ErrRegistryUnavailable, ended, r)
+		return fmt.Errorf("%w: %s: %w", serde.ErrRegistryUnavailable, r, ended)
 	}
 	return fmt.Errorf("%w: %s", serde.ErrRegistryUnavailable, r.scrub(last.Error()))
 }

@@ -177,6 +177,22 @@ func TestAnOutageIsPaced(t *testing.T) {
 	})
 }
 
+// While the registry is failing, a call ends soon: a worker has other tasks.
+func TestACallEndsSoonDuringAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reg := registrytest.New()
+		reg.SetFault(registrytest.Status(503))
+		client := registry.New(reg.Config())
+		for i := range 20 {
+			began := time.Now()
+			_, err := client.Schema(t.Context(), 1)
+			if took := time.Since(began); !errors.Is(err, serde.ErrRegistryUnavailable) || took > time.Second/2 {
+				t.Errorf("call %d took %v: %v", i, took, err)
+			}
+		}
+	})
+}
+
 func TestWhatIsNotARegistryIsAnOutage(t *testing.T) {
 	for _, code := range []int{200, 301, 400, 401, 403, 404, 429, 500, 502, 503} {
 		t.Run(fmt.Sprint(code), func(t *testing.T) {

@@ -38,9 +38,12 @@ type Config struct {
 	// RequestTimeout bounds one HTTP request. Default 3 s.
 	RequestTimeout time.Duration
 
-	// CallTimeout bounds one call with all its retries and waiting. It is a task's pause, so keep it short:
-	// the engine comes back by itself. Default 5 s.
+	// CallTimeout bounds one call with all its retries. Default 5 s.
 	CallTimeout time.Duration
+
+	// Patience bounds how long one call waits for its turn while the registry is failing. A worker with other tasks is
+	// waiting, so keep it short: the engine comes back by itself. Default 300 ms.
+	Patience time.Duration
 
 	// Normalize asks the registry to compare schemas by meaning instead of by text when registering.
 	Normalize bool
@@ -54,6 +57,7 @@ const (
 	defaultNegativeTTL    = 5 * time.Second
 	defaultRequestTimeout = 3 * time.Second
 	defaultCallTimeout    = 5 * time.Second
+	defaultPatience       = 300 * time.Millisecond
 
 	// maxResponseBytes bounds an answer. The largest schemas seen in the wild are a few hundred KiB.
 	maxResponseBytes = 8 << 20
@@ -69,6 +73,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.CallTimeout <= 0 {
 		c.CallTimeout = defaultCallTimeout
+	}
+	if c.Patience <= 0 {
+		c.Patience = defaultPatience
 	}
 	return c
 }

@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -23,13 +24,22 @@ type gate struct {
 	opened   chan struct{} // closed when the registry answers again; nil while open
 }
 
-// pass waits for leave to make a request, and returns the round it belongs to. It fails when ctx ends first.
-func (g *gate) pass(ctx context.Context) (uint64, error) {
+// errBusy is why a call gave up waiting for its turn.
+var errBusy = errors.New("it has failed a moment ago, and is asked again at intervals")
+
+// pass waits for leave to make a request, and returns the round it belongs to. It fails when ctx ends first, and when the turn
+// would come after until: who waits is a worker that has other tasks.
+func (g *gate) pass(ctx context.Context, until time.Time) (uint64, error) {
 	for {
 		wait, round, opened := g.admit()
 		if wait <= 0 {
 			return round, ctx.Err()
 		}
+		left := time.Until(until)
+		if left <= 0 {
+			return 0, errBusy
+		}
+		wait = min(wait, left)
 		timer := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
