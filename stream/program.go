@@ -54,6 +54,14 @@ func (b *Builder) Compile(c Config) (*Compiled, error) {
 	if stateful && config.State == nil {
 		problems = append(problems, fmt.Errorf("config: State is not set, and the topology keeps state: use pebblestore.New(…) or state.InMemory()"))
 	}
+	if config.Guarantee == AtMostOnce {
+		if stateful {
+			problems = append(problems, fmt.Errorf("config: AtMostOnce keeps no state, and the topology does: use AtLeastOnce or ExactlyOnce"))
+		}
+		if config.Cluster == nil {
+			problems = append(problems, fmt.Errorf("config: AtMostOnce commits to a group before it processes, and Cluster is not set"))
+		}
+	}
 	if err := errors.Join(problems...); err != nil {
 		return nil, err
 	}

@@ -44,6 +44,9 @@ func addSink[K, V any](b *Builder, sink connector.Sink[K, V], o settings, parent
 				return nil, err
 			}
 		}
+		if err := exact(to, b.config, o.atLeastOnce); err != nil {
+			return nil, err
+		}
 		spec := &sinkSpec{name: sink.Name(), sink: to}
 		spec.replace = func(other any) error {
 			s, err := same(to, other)
@@ -68,6 +71,25 @@ func addSink[K, V any](b *Builder, sink connector.Sink[K, V], o settings, parent
 	}
 	n := b.add(topology.Sink, o, op, at(parent))
 	n.Detail = sink.Name()
+}
+
+// exact refuses a sink that would make exactly-once a promise that is not kept: it is neither in the commit log's transaction nor has it
+// two phases of its own, and nobody said that this is known.
+func exact[K, V any](sink connector.Sink[K, V], c *Config, known bool) error {
+	if c.Guarantee != ExactlyOnce || known {
+		return nil
+	}
+	if _, ok := sink.(connector.TwoPhaseSink[K, V]); ok {
+		return nil
+	}
+	l, ok := sink.(wire.InLog)
+	switch {
+	case !ok:
+		return fmt.Errorf("sink %s cannot take part in exactly-once checkpoints: mark it with AtLeastOnceSink(), or use a sink that is a connector.TwoPhaseSink", sink.Name())
+	case l.OnCluster() != nil && l.OnCluster() != any(c.Cluster):
+		return fmt.Errorf("sink %s is on another cluster than the app's: exactly once into it is not built yet; mark it with AtLeastOnceSink()", sink.Name())
+	}
+	return nil
 }
 
 // A sinkEnd writes one task's records to a sink.

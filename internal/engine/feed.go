@@ -22,7 +22,8 @@ type feed struct {
 	reader task.Reader
 	end    connector.Position // where a new reader goes on
 	limit  int64
-	ended  bool // io.EOF was seen
+	commit func(ctx context.Context, end connector.Position) error // under AtMostOnce
+	ended  bool                                                    // io.EOF was seen
 
 	outstanding atomic.Int64 // bytes pushed and not processed
 	pushed      atomic.Int64 // bytes in the mailbox, not yet seen by the task
@@ -63,7 +64,7 @@ func nameError(err error) error {
 
 // fatal reports whether an error of a source must not be waited for.
 func fatal(err error) bool {
-	return errors.Is(err, ErrPositionLost) || errors.Is(err, ErrTopic)
+	return errors.Is(err, ErrPositionLost) || errors.Is(err, ErrTopic) || errors.Is(err, ErrConfig)
 }
 
 // readAll opens the reader and pushes its batches. It returns nil when the partition has ended.
@@ -83,6 +84,9 @@ func (f *feed) readAll(ctx context.Context) error {
 			return err
 		}
 		f.r.s.resume(f.name)
+		if err := f.first(ctx, b); err != nil {
+			return err
+		}
 		f.push(b)
 		for f.full() {
 			select {
@@ -92,6 +96,15 @@ func (f *feed) readAll(ctx context.Context) error {
 			}
 		}
 	}
+}
+
+// first commits where a batch ends before the task sees it, under AtMostOnce: what is lost behind that is lost.
+func (f *feed) first(ctx context.Context, b task.Batch) error {
+	p, ok := b.(positioned)
+	if f.commit == nil || !ok || b.Len() == 0 {
+		return nil
+	}
+	return f.commit(ctx, p.End())
 }
 
 // push hands a batch to the task.
@@ -140,6 +153,9 @@ func (f *feed) poll(ended context.Context) (bool, error) {
 		return false, nil
 	case err != nil:
 		return false, nameError(err)
+	}
+	if err := f.first(f.r.env.Context, b); err != nil {
+		return false, err
 	}
 	f.push(b)
 	return b.Len() > 0, nil

@@ -355,6 +355,9 @@ func (l *kafkaLog) purge(ctx context.Context) {
 // positions are those that moved, and at least one when there is a transaction: it carries the member's generation, so that a
 // process the group has given up cannot commit.
 func (l *kafkaLog) positions(cp *checkpoint, ends map[wire.TopicPartition]int64) (out []wire.Position) {
+	if l.s.config.Guarantee == AtMostOnce {
+		return nil // they were committed before
+	}
 	var unmoved *wire.Position
 	for _, part := range cp.parts {
 		r := part.r

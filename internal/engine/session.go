@@ -250,6 +250,9 @@ func (s *session) makeTask(r *runner, partition int, rec *taskRecord) error {
 			}
 			t.Inputs[f.input].Restart(f.end)
 		}
+		if s.config.Guarantee == AtMostOnce {
+			f.commit = s.commitFirst(r.sub, f.name, partition)
+		}
 		r.feeds = append(r.feeds, f)
 	}
 	for _, x := range r.sub.In {
