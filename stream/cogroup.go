@@ -3,6 +3,7 @@ package stream
 import (
 	"fmt"
 
+	"github.com/weirstream/weir/internal/span"
 	"github.com/weirstream/weir/internal/task"
 	"github.com/weirstream/weir/internal/topology"
 	"github.com/weirstream/weir/serde"
@@ -122,7 +123,10 @@ func (c *Cogrouped[K, R]) AggregateWindow[WK window.KeyOf[K]](w window.Spec, ini
 	o := windowOptions(opts)
 	name := c.members[0].name(o, cogroup)
 	parents, key := c.parts(name)
-	return windowTable[K, R, WK](c.b, cogroup, name, o, key, nil, w, func(in *instance, sp *spans[K, R, WK]) any {
+	if w.Engine().Kind == span.Sliding {
+		c.b.problem(o.line, fmt.Errorf("AggregateWindow: sliding windows of several streams: %w; map them to one type and Merge them", ErrNotBuilt))
+	}
+	return windowTable[K, R, WK](c.b, cogroup, name, o, key, nil, w, moreState{}, func(in *instance, sp *spans[K, R, WK]) any {
 		a := &windower[K, step[R], R, WK]{spans: sp, fold: take[K, R], late: late[K, step[R]](in)}
 		return c.receivers(init, a.receive)
 	}, parents...)

@@ -39,9 +39,12 @@ func (b *Builder) validate(err error) {
 
 // windowed makes the table of a fold per span. had says whether there is an aggregate already.
 func windowed[K, V, R any, WK window.KeyOf[K]](w *Windowed[K, V], kind topology.Kind, value serde.Serde[R], o settings, fold func(k K, v V, r R, had bool) R) *Table[WK, R] {
+	if w.spec.Engine().Kind == span.Sliding {
+		return sliding[K, V, R, WK](w, kind, value, o, fold)
+	}
 	name := w.g.name(o, string(kind))
 	s := w.g.partitioned(name)
-	t := windowTable[K, R, WK](s.b, kind, name, o, s.key, value, w.spec, func(in *instance, sp *spans[K, R, WK]) any {
+	t := windowTable[K, R, WK](s.b, kind, name, o, s.key, value, w.spec, moreState{}, func(in *instance, sp *spans[K, R, WK]) any {
 		a := &windower[K, V, R, WK]{spans: sp, fold: fold, late: late[K, V](in)}
 		return a.receive
 	}, at(s.node))
@@ -49,20 +52,39 @@ func windowed[K, V, R any, WK window.KeyOf[K]](w *Windowed[K, V], kind topology.
 	return t
 }
 
+// moreState is what a window table keeps beside its rows.
+type moreState struct {
+	stores []storeSpec
+	bind   func(*binding) error // nil: there is nothing to bind
+}
+
+// with is a bind that binds more first.
+func (m moreState) with(bind func(*binding) (any, error)) func(*binding) (any, error) {
+	if m.bind == nil {
+		return bind
+	}
+	return func(b *binding) (any, error) {
+		if err := m.bind(b); err != nil {
+			return nil, err
+		}
+		return bind(b)
+	}
+}
+
 // windowTable makes a table whose rows are keyed by key and span. make returns the node's receivers.
 func windowTable[K, R any, WK window.KeyOf[K]](b *Builder, kind topology.Kind, name string, o settings, key serde.Serde[K], value serde.Serde[R],
-	w window.Spec, make func(in *instance, sp *spans[K, R, WK]) any, parents ...topology.Edge) *Table[WK, R] {
+	w window.Spec, more moreState, make func(in *instance, sp *spans[K, R, WK]) any, parents ...topology.Edge) *Table[WK, R] {
 	o.name = name
 	o.emit.orOnClose()
 	spec := new(span.Spec)
 	if w.Validate() == nil {
 		*spec = w.Engine()
 	}
-	op := &operator{byTime: true, bind: bindWindows[K, R, WK](key, value, spec), stores: rowStores(name, o.emit)}
+	op := &operator{byTime: true, bind: more.with(bindWindows[K, R, WK](key, value, spec)), stores: append(rowStores(name, o.emit), more.stores...)}
 	op.make = func(in *instance) any { return make(in, newSpans[K, R, WK](in, spec, o)) }
 	op.reserde = func(_, v any) {
 		if v, ok := v.(serde.Serde[R]); ok && v != nil {
-			op.bind = bindWindows[K, R, WK](key, v, spec)
+			op.bind = more.with(bindWindows[K, R, WK](key, v, spec))
 		}
 	}
 	n := b.add(kind, o, op, parents...)

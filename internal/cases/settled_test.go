@@ -10,6 +10,9 @@ func differences() map[string]string {
 		merged    = "a session begins with init once"
 		joinLate  = "a record more than grace behind the watermark is late in a join, too"
 		joinTime  = "time is the least of both inputs, and results come in the order in which they became certain"
+		zeroTime  = "windows may begin before 1970"
+		jump      = "a jump of time loses no window, and no record of one"
+		gone      = "a closed window is gone from its table unless Retain keeps it for joins"
 		eager     = "an unmatched record is given out when its window has closed, never before"
 		noKey     = "a key that a function returns is a key"
 		schedule  = "a schedule by stream time belongs to a key here"
@@ -40,6 +43,16 @@ func differences() map[string]string {
 		"ss_left_legacy_eager_duplicates":                      eager,
 		"ss_outer_legacy_eager_duplicates":                     eager,
 		"tw_after_stream_join_and_restart_on_close":            retention,
+		"sw_early_small_on_update":                             zeroTime,
+		"sw_early_repeated_on_update":                          zeroTime,
+		"sw_early_no_grace_small_on_update":                    zeroTime,
+		"sw_early_large_on_update":                             zeroTime,
+		"sw_early_no_grace_large_on_update":                    zeroTime,
+		"sw_late_by_grace_on_close":                            jump,
+		"sw_shuffled_order_on_close":                           jump,
+		"sw_integration_no_grace_on_close":                     jump,
+		"sw_after_stream_join_and_restart_on_close":            jump,
+		"tw_join_of_windowed_tables_on_close":                  gone,
 		"pu_wall_clock_gap":                                    "virtual time does not jump: each tick on the way is at its own time",
 		"pu_stream_time_cancel":                                "a timer fires right behind the record that brings its time: nothing comes between",
 		"tk_task_idling":                                       "an empty input is waited for while it is known to have more, not for a time",
@@ -65,39 +78,5 @@ func differences() map[string]string {
 
 // pendingOperations are not built yet. The list must shrink: an operation that builds and stands here is an error.
 func pendingOperations() []string {
-	return []string{
-		"cogroup.aggregate + table_table_join.inner",
-		"foreign_key_join.inner",
-		"foreign_key_join.left",
-		"stream_globaltable_join.inner",
-		"stream_globaltable_join.left",
-		"stream_stream_join.inner + windowed_aggregate",
-		"stream_table_join.inner",
-		"stream_table_join.left",
-		"suppress.until_window_close",
-		"table.filter",
-		"table.group_by.aggregate",
-		"table.group_by.count",
-		"table.group_by.reduce",
-		"table.map_values",
-		"table.map_values.filter",
-		"table.source",
-		"table.to_stream",
-		"table.to_stream(map keys)",
-		"table_table_join.inner",
-		"table_table_join.inner_then_inner",
-		"table_table_join.inner_then_left",
-		"table_table_join.inner_then_outer",
-		"table_table_join.left",
-		"table_table_join.left_then_inner",
-		"table_table_join.left_then_left",
-		"table_table_join.left_then_outer",
-		"table_table_join.outer",
-		"table_table_join.outer_then_inner",
-		"table_table_join.outer_then_left",
-		"table_table_join.outer_then_outer",
-		"versioned_table.put_get",
-		"windowed_aggregate",
-		"windowed_aggregate + table_table_join.inner",
-	}
+	return []string{}
 }

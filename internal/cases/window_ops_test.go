@@ -48,9 +48,6 @@ func (p *program) windowed(s *stream.Stream[value, value], name string, emit str
 	if p.Params.Window.Type == "session" {
 		return p.sessions(g.Session(p.Params.Window.session()), f, opts)
 	}
-	if p.Params.Window.Type == "sliding" {
-		return nil, errPending
-	}
 	spec, err := p.Params.Window.spec()
 	if err != nil {
 		return nil, err
