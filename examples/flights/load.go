@@ -71,20 +71,20 @@ type both struct {
 
 func (b both) Close() error { return errors.Join(b.ReadCloser.Close(), b.outer.Close()) }
 
-// load writes every line to the flights topic, in turn over its partitions, and returns how many.
-func load(ctx context.Context, brokers []string, path string, partitions int) (n int64, err error) {
+// load writes every line to a topic, in turn over its partitions, and returns how many.
+func load(ctx context.Context, brokers []string, path, topic string, partitions int) (n int64, err error) {
 	in, err := open(path)
 	if err != nil {
 		return 0, err
 	}
 	defer in.Close()
-	client, err := kgo.NewClient(kgo.SeedBrokers(brokers...), kgo.DefaultProduceTopic(topicFlights), kgo.RecordPartitioner(kgo.ManualPartitioner()),
+	client, err := kgo.NewClient(kgo.SeedBrokers(brokers...), kgo.DefaultProduceTopic(topic), kgo.RecordPartitioner(kgo.ManualPartitioner()),
 		kgo.MaxBufferedRecords(100_000))
 	if err != nil {
 		return 0, err
 	}
 	defer client.Close()
-	r, err := kadm.NewClient(client).CreateTopic(ctx, int32(partitions), 1, nil, topicFlights)
+	r, err := kadm.NewClient(client).CreateTopic(ctx, int32(partitions), 1, nil, topic)
 	if err != nil && !errors.Is(r.Err, kerr.TopicAlreadyExists) {
 		return 0, err
 	}

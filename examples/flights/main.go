@@ -91,7 +91,7 @@ func run(ctx context.Context, o options, out, progress io.Writer) (err error) {
 		defer os.RemoveAll(o.dir)
 	}
 	fmt.Fprintln(progress, "loading flights into Kafka")
-	lines, err := load(ctx, o.brokers, o.data, o.partitions)
+	lines, err := load(ctx, o.brokers, o.data, topicFlights, o.partitions)
 	if err != nil {
 		return fmt.Errorf("load: %w", err)
 	}
