@@ -14,8 +14,7 @@ import (
 type reading[T any] struct {
 	codec    Codec
 	reader   *Type // nil: as written
-	registry serde.Registry
-	key      bool
+	ids      schemaid.Locator
 	values   *values[T]
 	decoders schemaid.Table[int, Decoder]
 }
@@ -40,7 +39,7 @@ func (r *reading[T]) DecodeHeaders(b []byte, header func(name string) []byte) (T
 
 // locate finds the id in the headers or in front of the value.
 func (r *reading[T]) locate(b []byte, header func(name string) []byte) (id int, payload []byte, err error) {
-	id, more, payload, _, err := schemaid.Locate(b, r.key, header)
+	id, more, payload, _, err := r.ids.Locate(b, header)
 	if err == nil && len(more) > 0 {
 		err = fmt.Errorf("%d bytes follow the id in the header", len(more))
 	}
@@ -60,7 +59,7 @@ func (r *reading[T]) decode(id int, payload []byte) (T, error) {
 
 // meet finds out about an id that was not met before.
 func (r *reading[T]) meet(id int) (Decoder, error) {
-	writer, err := fetchType(r.registry, id)
+	writer, err := fetchType(r.ids.Registry, id)
 	if err != nil {
 		return nil, err
 	}

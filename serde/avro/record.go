@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/weirstream/weir/serde"
+	"github.com/weirstream/weir/serde/internal/schemaid"
 )
 
 // A Record is a record whose schema is known at run time only. It is a reference, as a map is: copies share their fields.
@@ -107,7 +108,7 @@ func bindRecord(o options, t *Type, at serde.Binding) (serde.Serde[Record], erro
 		return nil, fmt.Errorf("avro: the schema of a Record must be a record, not %s", t.Kind)
 	}
 	b := &boundRecord{options: o, at: at, reader: t, values: newValues[map[string]any](), types: map[int]*Type{}, writers: map[string]*writing{}}
-	b.reading = reading[map[string]any]{codec: o.codec, reader: t, registry: at.Registry, key: at.Key, values: b.values}
+	b.reading = reading[map[string]any]{codec: o.codec, reader: t, ids: schemaid.Locator{Registry: at.Registry, Key: at.Key}, values: b.values}
 	return b, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	"github.com/weirstream/weir/serde"
+	"github.com/weirstream/weir/serde/internal/schemaid"
 )
 
 // Registered encodes T in the Confluent wire format with the app's registry (stream.Config.Registry),
@@ -85,7 +86,7 @@ type bound[T any] struct {
 
 func newBound[T any](o options, t *Type, at serde.Binding) *bound[T] {
 	b := &bound[T]{
-		reading: reading[T]{codec: o.codec, reader: t, registry: at.Registry, key: at.Key},
+		reading: reading[T]{codec: o.codec, reader: t, ids: schemaid.Locator{Registry: at.Registry, Key: at.Key}},
 		writing: writing{options: o, at: at, goType: reflect.TypeFor[T](), schema: t},
 		values:  newValues[T](),
 	}

@@ -56,7 +56,7 @@ func (r registered[T]) Bind(at serde.Binding) (serde.Serde[T], error) {
 	case at.Registry == nil:
 		return nil, fmt.Errorf("jsonschema: topic %q: Registered needs a registry; set Registry in stream.Config, or use jsonschema.Of", at.Topic)
 	}
-	b := &bound[T]{registered: r, at: at}
+	b := &bound[T]{registered: r, at: at, ids: schemaid.Locator{Registry: at.Registry, Key: at.Key}}
 	if at.Writes {
 		if err := b.preflight(); err != nil && !errors.Is(err, serde.ErrRegistryUnavailable) {
 			return nil, fmt.Errorf("jsonschema: topic %q: %w", at.Topic, err)
@@ -69,6 +69,7 @@ func (r registered[T]) Bind(at serde.Binding) (serde.Serde[T], error) {
 type bound[T any] struct {
 	registered[T]
 	at      serde.Binding
+	ids     schemaid.Locator
 	writer  schemaid.Once[writer]
 	readers schemaid.Table[int, *validator]
 }
@@ -97,7 +98,7 @@ func (b *bound[T]) Decode(value []byte) (T, error) {
 
 // DecodeHeaders implements [serde.HeaderDecoder].
 func (b *bound[T]) DecodeHeaders(value []byte, header func(name string) []byte) (T, error) {
-	id, _, payload, _, err := schemaid.Locate(value, b.at.Key, header)
+	id, _, payload, _, err := b.ids.Locate(value, header)
 	if err != nil {
 		return *new(T), fmt.Errorf("jsonschema: %w", err)
 	}

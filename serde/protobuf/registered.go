@@ -59,7 +59,7 @@ func (r registered[T]) Bind(at serde.Binding) (serde.Serde[T], error) {
 	case at.Registry == nil:
 		return nil, fmt.Errorf("protobuf: topic %q: Registered needs a registry; set Registry in stream.Config, or use protobuf.Of", at.Topic)
 	}
-	b := &bound[T]{registered: r, at: at}
+	b := &bound[T]{registered: r, at: at, ids: schemaid.Locator{Registry: at.Registry, Key: at.Key}}
 	if at.Writes {
 		if err := b.preflight(); err != nil && !errors.Is(err, serde.ErrRegistryUnavailable) {
 			return nil, fmt.Errorf("protobuf: topic %q: %w", at.Topic, err)
@@ -72,6 +72,7 @@ func (r registered[T]) Bind(at serde.Binding) (serde.Serde[T], error) {
 type bound[T any] struct {
 	registered[T]
 	at      serde.Binding
+	ids     schemaid.Locator
 	writer  schemaid.Once[writer[T]]
 	readers schemaid.Table[written, func(b []byte) (T, error)]
 }
@@ -114,7 +115,7 @@ func (b *bound[T]) Decode(value []byte) (T, error) {
 
 // DecodeHeaders implements [serde.HeaderDecoder]. Indexes follow the id, so they are in the header when that is.
 func (b *bound[T]) DecodeHeaders(value []byte, header func(name string) []byte) (T, error) {
-	id, more, payload, inHeader, err := schemaid.Locate(value, b.at.Key, header)
+	id, more, payload, inHeader, err := b.ids.Locate(value, header)
 	if err != nil {
 		return *new(T), wrap(err)
 	}

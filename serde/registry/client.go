@@ -95,6 +95,19 @@ func (r *Client) Version(ctx context.Context, subject string, version int) (int,
 	return a.id, a.schema, nil
 }
 
+// IDOfGUID returns the id of the schema with a GUID, which Confluent's serializers put into headers. Not every registry has
+// them. For serdes.
+func (r *Client) IDOfGUID(ctx context.Context, guid string) (int, error) {
+	a, err := r.cached(ctx, guidKey+guid, isUnknown, func(ctx context.Context) (answer, error) { return r.wire.byGUID(ctx, guid) })
+	if err != nil {
+		return 0, fmt.Errorf("registry: schema of GUID %s: %w", guid, err)
+	}
+	return a.id, nil
+}
+
+// guidKey begins the cache's keys of GUIDs.
+const guidKey = "guid "
+
 // Latest implements [serde.Registry]. It asks every time.
 func (r *Client) Latest(ctx context.Context, subject string) (int, serde.Schema, error) {
 	a, err := r.call(ctx, func(ctx context.Context) (answer, error) { return r.wire.latest(ctx, subject) })

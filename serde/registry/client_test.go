@@ -312,6 +312,29 @@ func TestAVersionThatWasNotThereIsFoundAtOnce(t *testing.T) {
 	}
 }
 
+func TestGUIDs(t *testing.T) {
+	reg := registrytest.New()
+	id := register(t, reg, "s", v1)
+	c := reg.Config()
+	c.CacheDir = t.TempDir()
+	client := registry.New(c)
+	for range 3 {
+		if got, err := client.IDOfGUID(t.Context(), reg.GUID(id)); must(t, got, err) != id {
+			t.Errorf("id %d, want %d", got, id)
+		}
+		if _, err := client.IDOfGUID(t.Context(), "00000000-0000-0000-0000-000000000000"); !errors.Is(err, serde.ErrUnknownSchema) {
+			t.Errorf("a GUID that nobody has: %v", err)
+		}
+	}
+	if n := reg.Requests(); n != 2 {
+		t.Errorf("%d requests for two GUIDs", n)
+	}
+	reg.SetFault(registrytest.Status(503))
+	if got, err := registry.New(c).IDOfGUID(t.Context(), reg.GUID(id)); must(t, got, err) != id {
+		t.Errorf("after a restart: id %d", got)
+	}
+}
+
 func third[A, B any](_ A, _ B, err error) error { return err }
 
 func TestTheRegistrysWordsAreInTheError(t *testing.T) {

@@ -73,7 +73,10 @@ func (d *disk) load(key string) (answer, bool) {
 		return answer{}, false
 	}
 	var f diskFile
-	if json.Unmarshal(text, &f) != nil || f.Format != diskFormat || f.Key != key || f.Sum != f.sum() || f.Schema == "" {
+	if json.Unmarshal(text, &f) != nil || f.Format != diskFormat || f.Key != key || f.Sum != f.sum() {
+		return answer{}, false
+	}
+	if f.Schema == "" && !strings.HasPrefix(key, guidKey) {
 		return answer{}, false
 	}
 	return answer{id: f.ID, schema: serde.Schema{Format: f.Type, Text: f.Schema, References: f.References}}, true

@@ -81,19 +81,57 @@ func (w *wire) compatible(ctx context.Context, subject string, s serde.Schema) (
 		return "", err
 	}
 	req.Header.Set("Content-Type", "application/vnd.schemaregistry.v1+json")
-	resp, err := w.http.Do(req)
+	text, err := w.do(req)
 	if err != nil {
 		return "", err
+	}
+	return verdict(text)
+}
+
+// byGUID asks for the ids of a GUID, one for each context, and takes that of the default context or else the first. srclient has no
+// call for it.
+func (w *wire) byGUID(ctx context.Context, guid string) (answer, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, placeholder+"/schemas/guids/"+url.PathEscape(guid)+"/ids", nil)
+	if err != nil {
+		return answer{}, err
+	}
+	text, err := w.do(req)
+	if err != nil {
+		return answer{}, err
+	}
+	var ids []struct {
+		Context string `json:"context"`
+		ID      int    `json:"id"`
+	}
+	if err := json.Unmarshal(text, &ids); err != nil {
+		return answer{}, errors.New("the ids of a GUID are not the registry's JSON")
+	}
+	if len(ids) == 0 {
+		return answer{}, &apiError{code: 40403, message: "no schema has this GUID"}
+	}
+	for _, id := range ids {
+		if id.Context == "." || id.Context == "" {
+			return answer{id: id.ID}, nil
+		}
+	}
+	return answer{id: ids[0].ID}, nil
+}
+
+// do makes a request by hand and returns the body of a good answer.
+func (w *wire) do(req *http.Request) ([]byte, error) {
+	resp, err := w.http.Do(req)
+	if err != nil {
+		return nil, err
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if resp.StatusCode != http.StatusOK {
-		return "", refused(resp.Status, text)
+		return nil, refused(resp.Status, text)
 	}
-	return verdict(text)
+	return text, nil
 }
 
 // verdict reads the answer to a compatibility check.

@@ -23,19 +23,23 @@ const (
 	apicurioValue  = "apicurio.value.contentId"
 )
 
+// A Locator finds the ids of records' schemas at one place of use.
+type Locator struct {
+	Registry serde.Registry
+	Key      bool // looks at the headers of keys, else at those of values
+	guids    Table[[16]byte, int]
+}
+
 // Locate finds the id of a record's schema and the payload behind it. A header wins over the prefix, because a value that
 // has one has no prefix. More is what a header says behind the id, which only Protobuf has a use for; inHeader says that there
 // was one.
-func Locate(b []byte, key bool, header func(name string) []byte) (id int, more, payload []byte, inHeader bool, err error) {
+func (l *Locator) Locate(b []byte, header func(name string) []byte) (id int, more, payload []byte, inHeader bool, err error) {
 	confluent, apicurio := confluentValue, apicurioValue
-	if key {
+	if l.Key {
 		confluent, apicurio = confluentKey, apicurioKey
 	}
 	if h := header(confluent); h != nil {
-		if len(h) == 17 && h[0] == 1 {
-			return 0, nil, nil, true, fmt.Errorf("header %s names the schema by a GUID; only ids are supported", confluent)
-		}
-		if id, more, err = serde.CutSchemaID(h); err != nil {
+		if id, more, err = l.confluent(h); err != nil {
 			err = fmt.Errorf("header %s: %w", confluent, err)
 		}
 		return id, more, b, true, err
@@ -48,6 +52,31 @@ func Locate(b []byte, key bool, header func(name string) []byte) (id int, more, 
 	}
 	id, payload, err = serde.CutSchemaID(b)
 	return id, nil, payload, false, err
+}
+
+// guidMagic is the first byte of a header that names the schema by its GUID, as Confluent's serializers do; sixteen bytes follow.
+const guidMagic = 1
+
+// confluent reads a header: the bytes that are a prefix elsewhere, or a GUID.
+func (l *Locator) confluent(h []byte) (id int, more []byte, err error) {
+	if len(h) < 17 || h[0] != guidMagic {
+		return serde.CutSchemaID(h)
+	}
+	guid := [16]byte(h[1:17])
+	id, err = l.guids.Get(guid, func() (int, error) { return l.find(guid) })
+	return id, h[17:], err
+}
+
+// find asks the registry for the id of a GUID. Not every registry has them.
+func (l *Locator) find(guid [16]byte) (int, error) {
+	r, ok := l.Registry.(interface {
+		IDOfGUID(ctx context.Context, guid string) (int, error)
+	})
+	if !ok {
+		return 0, errors.New("it names the schema by a GUID, and this registry finds schemas by id only")
+	}
+	text := fmt.Sprintf("%x-%x-%x-%x-%x", guid[:4], guid[4:6], guid[6:8], guid[8:10], guid[10:])
+	return r.IDOfGUID(context.Background(), text) // the registry's own time-out ends it
 }
 
 // A Table keeps what was made of each key. Looking one up is a load and a map access, without a lock; a new one copies

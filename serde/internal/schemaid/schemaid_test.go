@@ -42,7 +42,7 @@ func TestLocate(t *testing.T) {
 		"long id":           {false, map[string]string{apicurioValue: "\x01\x00\x00\x00\x00\x00\x00\x00"}, want{fails: true}},
 		"short id":          {false, map[string]string{apicurioValue: "\x01"}, want{fails: true}},
 	} {
-		id, more, payload, inHeader, err := Locate([]byte(value), c.key, headers(c.headers))
+		id, more, payload, inHeader, err := (&Locator{Key: c.key}).Locate([]byte(value), headers(c.headers))
 		if c.want.fails != (err != nil) {
 			t.Errorf("%s: error %v", name, err)
 		} else if got := (want{id, string(more), string(payload), inHeader, false}); err == nil && got != c.want {

@@ -27,18 +27,19 @@ func (r *Registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 func (r *Registry) routes() *http.ServeMux {
 	mux := http.NewServeMux()
 	for pattern, route := range map[string]reply{
-		"GET /schemas/ids/{id}":                      r.getID,
-		"GET /schemas/types":                         r.getTypes,
-		"GET /subjects":                              r.getSubjects,
-		"POST /subjects/{subject}":                   r.postLookup,
-		"DELETE /subjects/{subject}":                 r.deleteSubject,
-		"GET /subjects/{subject}/versions":           r.getVersions,
-		"POST /subjects/{subject}/versions":          r.postVersion,
-		"GET /subjects/{subject}/versions/{version}": r.getVersion,
-		"GET /config":                                r.getConfig,
-		"PUT /config":                                r.putConfig,
-		"GET /config/{subject}":                      r.getConfig,
-		"PUT /config/{subject}":                      r.putConfig,
+		"GET /schemas/ids/{id}":                                     r.getID,
+		"GET /schemas/guids/{guid}/ids":                             r.getGUID,
+		"GET /schemas/types":                                        r.getTypes,
+		"GET /subjects":                                             r.getSubjects,
+		"POST /subjects/{subject}":                                  r.postLookup,
+		"DELETE /subjects/{subject}":                                r.deleteSubject,
+		"GET /subjects/{subject}/versions":                          r.getVersions,
+		"POST /subjects/{subject}/versions":                         r.postVersion,
+		"GET /subjects/{subject}/versions/{version}":                r.getVersion,
+		"GET /config":                                               r.getConfig,
+		"PUT /config":                                               r.putConfig,
+		"GET /config/{subject}":                                     r.getConfig,
+		"PUT /config/{subject}":                                     r.putConfig,
 		"POST /compatibility/subjects/{subject}/versions/{version}": r.postCompatible,
 	} {
 		mux.HandleFunc(pattern, r.serve(route))
@@ -124,6 +125,17 @@ func (r *Registry) getID(req *http.Request) (any, *failure) {
 	}
 	s, failure := r.byID(id)
 	return toBody(s), failure
+}
+
+func (r *Registry) getGUID(req *http.Request) (any, *failure) {
+	type inContext struct {
+		Context string `json:"context"`
+		ID      int    `json:"id"`
+	}
+	if id := r.withGUID(req.PathValue("guid")); id > 0 {
+		return []inContext{{".", id}}, nil
+	}
+	return []inContext{}, nil
 }
 
 func (r *Registry) getTypes(*http.Request) (any, *failure) {

@@ -2,6 +2,7 @@ package registrytest
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"slices"
 	"sync"
@@ -67,6 +68,32 @@ func (r *Registry) Register(_ context.Context, subject string, s serde.Schema) (
 	return id, direct(fail)
 }
 
+// GUID returns the GUID of the schema with this id, which depends on nothing but its content; "" if there is none.
+func (r *Registry) GUID(id int) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s, fail := r.byID(id)
+	if fail != nil {
+		return ""
+	}
+	return guid(s)
+}
+
+func guid(s serde.Schema) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%v", s.Format, s.Text, s.References))
+	return fmt.Sprintf("%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
+}
+
+// IDOfGUID is how serdes find schemas that a record's header names by GUID.
+func (r *Registry) IDOfGUID(_ context.Context, guid string) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if id := r.withGUID(guid); id > 0 {
+		return id, nil
+	}
+	return 0, direct(fail(40403, "Schema not found"))
+}
+
 // Latest implements [serde.Registry].
 func (r *Registry) Latest(_ context.Context, subject string) (int, serde.Schema, error) {
 	r.mu.Lock()
@@ -123,6 +150,11 @@ func (r *Registry) atVersion(subject string, number int) (int, serde.Schema, err
 		return 0, serde.Schema{}, direct(fail)
 	}
 	return id, r.schemas[id-1], nil
+}
+
+// withGUID returns the id of a GUID, 0 if there is none.
+func (r *Registry) withGUID(text string) int {
+	return 1 + slices.IndexFunc(r.schemas, func(s serde.Schema) bool { return guid(s) == text })
 }
 
 func (r *Registry) byID(id int) (serde.Schema, *failure) {
