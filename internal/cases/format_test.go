@@ -30,7 +30,7 @@ type testCase struct {
 	Checkpoints []json.RawMessage `json:"checkpoints"`
 	Expected    []result          `json:"expected"`
 	States      []tableState      `json:"table_states"`
-	Queries     []json.RawMessage `json:"queries"`
+	Queries     []query           `json:"queries"`
 	Notes       string            `json:"notes"`
 
 	KnownQuirk        bool  `json:"known_quirk"`
@@ -146,6 +146,25 @@ type result struct {
 type windowSpan struct {
 	Start int64  `json:"start"`
 	End   *int64 `json:"end"`
+}
+
+// A query is of a versioned table: the latest version, that as of a time, or those of a range of times.
+type query struct {
+	AfterInput int             `json:"after_input"`
+	Key        value           `json:"key"`
+	Mode       string          `json:"mode"`
+	AsOf       int64           `json:"as_of"`
+	From       *int64          `json:"from"`
+	To         *int64          `json:"to"`
+	Order      string          `json:"order"`
+	Result     json.RawMessage `json:"result"` // a version, null, or a list of versions
+}
+
+// A version is a row of a versioned table.
+type version struct {
+	Value   value  `json:"value"`
+	TS      int64  `json:"ts"`
+	ValidTo *int64 `json:"valid_to"`
 }
 
 type tableState struct {

@@ -119,6 +119,7 @@ func streamTableJoin(inner bool) func(p *program) error {
 		var opts []stream.JoinTableOption
 		if p.Params.Grace > 0 {
 			opts = append(opts, stream.WaitFor(ms(p.Params.Grace)))
+			p.follows = true
 		}
 		if inner {
 			p.out("out", p.withKey(s.JoinTable(t, f, opts...)))

@@ -66,12 +66,13 @@ func build(c *testCase) (*program, error) {
 // A runner drives one case.
 type runner struct {
 	*program
-	d    *streamtest.Driver
-	ins  map[string]*streamtest.In[value, value]
-	got  map[string][]record // by output
-	rows map[string][]record // updates of tables, by table
-	now  int64               // the last time of a record
-	high int64               // the greatest
+	d       *streamtest.Driver
+	ins     map[string]*streamtest.In[value, value]
+	got     map[string][]record // by output
+	rows    map[string][]record // updates of tables, by table
+	now     int64               // the last time of a record
+	high    int64               // the greatest
+	reached int64               // the greatest of streams
 }
 
 func (r *runner) open() {
@@ -117,6 +118,13 @@ func (r *runner) drive() error {
 			return nil
 		}
 		r.read(i)
+		for n, q := range r.Queries {
+			if q.AfterInput == i {
+				if err := r.query(q); err != nil {
+					return fmt.Errorf("query %d after input %d: %w", n, i, err)
+				}
+			}
+		}
 		for _, s := range r.States {
 			if s.AfterInput == i {
 				if err := r.state(s); err != nil {
@@ -177,6 +185,12 @@ func (r *runner) send(in *input) error {
 	}
 	to.SendRecord(stream.Record[value, value]{Key: in.Key, NoKey: in.Key == "", Value: in.Value, Deleted: in.Value == "", Time: at})
 	r.high = max(r.high, r.now)
+	if r.follows && r.streams[in.Side] != nil {
+		r.reached = max(r.reached, r.now)
+		for side := range r.tables {
+			r.ins[side].Advance(time.UnixMilli(r.reached).UTC())
+		}
+	}
 	if r.together {
 		for side := range r.streams {
 			if side != in.Side {

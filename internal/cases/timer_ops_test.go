@@ -1,6 +1,8 @@
 package cases
 
 import (
+	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/weirstream/weir/stream"
@@ -84,8 +86,57 @@ func wallClock(p *program) error {
 	return nil
 }
 
-// versionedRows waits for versioned tables.
+// versionedRows: what a versioned table has at a time is what a stream record of that time finds in it.
 func versionedRows(p *program) error {
-	p.table("table", "versioned")
+	ranges := 0
+	for _, q := range p.Queries {
+		switch q.Mode {
+		case "range":
+			ranges++
+		case "latest", "as_of":
+		default:
+			return unknown("query", q.Mode)
+		}
+	}
+	if ranges == len(p.Queries) {
+		return errNoCounterpart
+	}
+	p.out("answer", p.stream("ask").LeftJoinTable(p.table("table", "versioned"), func(_, row value, ok bool) value {
+		if !ok {
+			return text("nothing")
+		}
+		return row
+	}))
+	return nil
+}
+
+// farAhead is the time at which the latest version is asked for.
+const farAhead = 1 << 40
+
+// query asks the table, and compares what it answers.
+func (r *runner) query(q query) error {
+	if q.Mode == "range" {
+		return nil // no operator lists versions
+	}
+	at := q.AsOf
+	if q.Mode == "latest" {
+		at = farAhead
+	}
+	r.ins["ask"].SendRecord(stream.Record[value, value]{Key: q.Key, Value: text("?"), Time: time.UnixMilli(at).UTC()})
+	got := r.outs["answer"].read()
+	if len(got) != 1 {
+		return fmt.Errorf("%d answers", len(got))
+	}
+	want := text("nothing")
+	if string(q.Result) != "null" {
+		var v version
+		if err := json.Unmarshal(q.Result, &v); err != nil {
+			return err
+		}
+		want = v.Value
+	}
+	if got[0].value != want {
+		return fmt.Errorf("%s as of %d is %s, want %s", q.Key, at, got[0].value, want)
+	}
 	return nil
 }
