@@ -128,6 +128,8 @@ func (a *asyncCalls[K, V, V2]) make(cl *call[K, V, V2]) {
 }
 
 // safely turns a panic of a call into an error.
+//
+//lint:ignore ST1008 the stack belongs to the error
 func safely[K, V, V2 any](ctx context.Context, f func(context.Context, K, V) (V2, error), k K, v V) (r V2, err error, stack []byte) {
 	defer func() {
 		switch p := recover().(type) {

@@ -68,10 +68,7 @@ func TestCogroupsAddUpAllStreams(t *testing.T) {
 		}, inputs)
 	})
 	t.Run("per session", func(t *testing.T) {
-		var ones []event
-		for _, e := range signed(left, right) {
-			ones = append(ones, e)
-		}
+		ones := append([]event(nil), signed(left, right)...)
 		want := sessionsOf(ones, func(event) int64 { return 120 })
 		sameInAllSettings[window.Key[string], int64](t, want, func(b *stream.Builder) {
 			byKey := func(k string, _ int64) string { return k }

@@ -43,7 +43,8 @@ func TestAGroupIsRepartitionedOnce(t *testing.T) {
 
 // A serde that is said behind the group is that of the repartition and the store: a key without one of its own works.
 func TestGroupedSerdes(t *testing.T) {
-	type odd struct{ f func() } // nothing that For takes
+	//lint:ignore U1000 a function is nothing that For takes
+	type odd struct{ f func() }
 	asText := serde.New("odd/1", func(dst []byte, o odd) ([]byte, error) { return append(dst, "odd"...), nil },
 		func([]byte) (odd, error) { return odd{}, nil })
 	b := stream.New("serdes")

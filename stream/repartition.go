@@ -3,7 +3,6 @@ package stream
 import (
 	"fmt"
 
-	"github.com/weirstream/weir/internal/engine"
 	"github.com/weirstream/weir/internal/task"
 	"github.com/weirstream/weir/internal/topology"
 	"github.com/weirstream/weir/serde"
@@ -32,7 +31,6 @@ func (s *Stream[K, V]) partitioned(name string, o settings) *Stream[K, V] {
 type exchangeSpec struct {
 	name       string
 	partitions int
-	engine     *engine.Exchange
 }
 
 // exchangeSerdes are those of a repartition, bound.

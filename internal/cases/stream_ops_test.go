@@ -211,7 +211,7 @@ func chain(p *program) error {
 
 // errorHandler: CONTINUE is Skip; a handler that fails itself is Fail.
 func errorHandler(p *program) error {
-	policy := stream.Fail
+	var policy stream.Policy
 	switch p.Params.Handler {
 	case "CONTINUE":
 		policy = stream.Skip
