@@ -54,6 +54,9 @@ func (b *Builder) Compile(c Config) (*Compiled, error) {
 	if stateful && config.State == nil {
 		problems = append(problems, fmt.Errorf("config: State is not set, and the topology keeps state: use pebblestore.New(…) or state.InMemory()"))
 	}
+	if config.Standbys > 0 {
+		problems = append(problems, fmt.Errorf("config: Standbys: %w", ErrNotBuilt))
+	}
 	if config.Guarantee == AtMostOnce {
 		if stateful {
 			problems = append(problems, fmt.Errorf("config: AtMostOnce keeps no state, and the topology does: use AtLeastOnce or ExactlyOnce"))

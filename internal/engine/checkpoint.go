@@ -91,6 +91,9 @@ func (s *session) applied(cp *checkpoint) error {
 	if cp.n == s.final {
 		return nil
 	}
+	if s.draining.on {
+		s.draining.note(s.runners)
+	}
 	return s.giveUp(cp)
 }
 

@@ -16,8 +16,12 @@ func (s *session) run(ctx context.Context, stop <-chan StopMode) (err error) {
 		select {
 		case <-ctx.Done():
 			return s.finish()
-		case <-stop:
-			return s.finish()
+		case how := <-stop:
+			s.base.stay = how == Stay
+			if how != Drain {
+				return s.finish()
+			}
+			s.drain()
 		case <-s.events.news:
 		case <-ticker.C:
 			s.wakeDue()
@@ -31,6 +35,9 @@ func (s *session) run(ctx context.Context, stop <-chan StopMode) (err error) {
 			}
 		}
 		if s.endedN > 0 && s.endedN == len(s.runners) && len(s.runners) == len(s.refs) {
+			return s.finish()
+		}
+		if s.draining.done() {
 			return s.finish()
 		}
 		if now := time.Now(); s.inflight == nil && (s.early || !now.Before(next)) {

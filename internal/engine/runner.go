@@ -50,6 +50,7 @@ type runner struct {
 		sync.Mutex
 		TaskStatus
 	}
+	lags  []int64 // by input; guarded by status
 	place place
 }
 
@@ -267,6 +268,10 @@ func (r *runner) show() {
 	}
 	r.status.Lock()
 	r.status.TaskStatus = st
+	r.lags = r.lags[:0]
+	for _, in := range r.t.Inputs {
+		r.lags = append(r.lags, in.State().Lag+in.State().Queued)
+	}
 	r.status.Unlock()
 }
 

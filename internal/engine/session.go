@@ -46,9 +46,10 @@ type session struct {
 	n        uint64      // the last checkpoint begun
 	inflight *checkpoint // not committed yet
 	early    bool        // another one is wanted soon
-	final    uint64      // the checkpoint that the session ends with; 0 while it goes on
-	clean    bool        // the last checkpoint was the end
-	endedN   int         // tasks whose inputs have all ended
+	draining draining
+	final    uint64 // the checkpoint that the session ends with; 0 while it goes on
+	clean    bool   // the last checkpoint was the end
+	endedN   int    // tasks whose inputs have all ended
 	wg       sync.WaitGroup
 
 	mu struct {

@@ -1,0 +1,51 @@
+package engine
+
+// A draining watches the exchanges of a session that reads nothing from outside any more. They are empty when the tasks have done
+// nothing between two checkpoints and know of nothing more to do.
+type draining struct {
+	on        bool
+	processed int64
+	quiet     int // checkpoints in a row
+}
+
+// drainedAfter is for how many checkpoints nothing must have happened: what one commits is visible to its readers before the next
+// but one.
+const drainedAfter = 3
+
+// drain stops reading from outside, and has the loop go on until exchanges are empty.
+func (s *session) drain() {
+	s.app.setState("draining", nil)
+	s.draining.on = true
+	for _, r := range s.runners {
+		sources := map[int]bool{}
+		for _, src := range r.sub.Sources {
+			sources[src.Input] = true
+		}
+		for _, f := range r.feeds {
+			if sources[f.input] {
+				f.stop()
+			}
+		}
+	}
+}
+
+// note is told of every commit.
+func (d *draining) note(runners []*runner) {
+	var processed, lag int64
+	for _, r := range runners {
+		r.status.Lock()
+		processed += r.status.Processed
+		for _, x := range r.sub.In {
+			lag += r.lags[x.Input]
+		}
+		r.status.Unlock()
+	}
+	if lag == 0 && processed == d.processed {
+		d.quiet++
+	} else {
+		d.quiet = 0
+	}
+	d.processed = processed
+}
+
+func (d *draining) done() bool { return d.on && d.quiet >= drainedAfter }
