@@ -107,7 +107,7 @@ func (c *Cogrouped[K, R]) receivers(init func() R, next recv[K, step[R]]) any {
 const cogroup = "cogroup"
 
 // Aggregate ends it per key.
-func (c *Cogrouped[K, R]) Aggregate(init func() R, opts ...TableOption) *Table[K, R] {
+func (c *Cogrouped[K, R]) Aggregate[S SliceOf[R]](init func() R, opts ...TableOption) *Table[K, R] {
 	o := tableOptions(opts)
 	name := c.members[0].name(o, cogroup)
 	parents, key := c.parts(name)

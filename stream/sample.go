@@ -13,7 +13,7 @@ import (
 
 // Sample keeps the latest record per key in each period of event time, and emits it when the period is over. Periods are aligned to
 // the Unix epoch. A record of a period that is over is late: dropped and counted. Headers are not kept.
-func (s *Stream[K, V]) Sample(every time.Duration, opts ...Option) *Stream[K, V] {
+func (s *Stream[K, V]) Sample[S SliceOf[V]](every time.Duration, opts ...Option) *Stream[K, V] {
 	o := plainOptions(opts)
 	if o.name == "" {
 		o.name = base(s.node) + "-sample"

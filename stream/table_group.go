@@ -75,7 +75,7 @@ func (g *GroupedTable[K, V]) ValueSerde(v serde.Serde[V]) *GroupedTable[K, V] {
 }
 
 // Count counts rows.
-func (g *GroupedTable[K, V]) Count(opts ...TableOption) *Table[K, int64] {
+func (g *GroupedTable[K, V]) Count[S SliceOf[V]](opts ...TableOption) *Table[K, int64] {
 	return regroup(g, "count", serde.Int64, tableOptions(opts), func(_ K, ch table.Change[V], n int64, _ bool) int64 {
 		if ch.HadOld {
 			n--
@@ -104,7 +104,7 @@ func (g *GroupedTable[K, V]) Aggregate[R any](init func() R, add, sub func(k K, 
 }
 
 // Reduce is Aggregate with values for aggregates; its first value is taken as it is.
-func (g *GroupedTable[K, V]) Reduce(add, sub func(a, b V) V, opts ...TableOption) *Table[K, V] {
+func (g *GroupedTable[K, V]) Reduce[S SliceOf[V]](add, sub func(a, b V) V, opts ...TableOption) *Table[K, V] {
 	return regroup(g, "reduce", g.value, tableOptions(opts), func(_ K, ch table.Change[V], r V, had bool) V {
 		switch {
 		case !had:

@@ -38,7 +38,7 @@ func (b *Builder) Table[K, V any](src connector.Source[K, V], opts ...TableSourc
 }
 
 // ToTable takes the latest value per key as a row.
-func (s *Stream[K, V]) ToTable(opts ...TableOption) *Table[K, V] {
+func (s *Stream[K, V]) ToTable[S SliceOf[V]](opts ...TableOption) *Table[K, V] {
 	o := tableOptions(opts)
 	name := o.name
 	if name == "" {

@@ -10,7 +10,8 @@ import (
 	"github.com/weirstream/weir/window"
 )
 
-// SliceOf is satisfied by []V alone; it is always inferred.
+// SliceOf is satisfied by []V alone; it is always inferred. Operators that keep state have a type parameter of it even where they
+// return no slice: a generic method is compiled only where it is called, any other one for every type that a program uses.
 type SliceOf[V any] interface{ []V }
 
 // TopN keeps the n greatest values per key, greatest first. Of values that compare equal the earlier ones come first.

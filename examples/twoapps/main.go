@@ -65,6 +65,7 @@ func run(ctx context.Context, here, there, dir string) error {
 // together runs apps until one of them ends, and returns what went wrong with any.
 func together(ctx context.Context, apps []*stream.App) error {
 	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	errs := make([]error, len(apps))
 	var wg sync.WaitGroup
 	for i, app := range apps {
