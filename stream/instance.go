@@ -45,6 +45,7 @@ type instance struct {
 	opened  map[string]task.Store  // by name
 	shared  map[string]any         // stores of processors
 	errs    []error
+	reading bool // it was made for a query, and has no task of its own
 }
 
 // compile makes the task of one partition of a sub-topology.
@@ -81,6 +82,7 @@ func (p *program) compile(sub *topology.Sub, env *engine.TaskEnv) (*task.Task, e
 		}
 	}
 	in.task.Seal()
+	env.Instance = in
 	return in.task, errors.Join(in.errs...)
 }
 

@@ -154,7 +154,7 @@ func breakCircles(plan *engine.Plan) {
 // engine is the configuration without types.
 func (c *Config) engine() *engine.Config {
 	e := &engine.Config{
-		Cluster: c.Cluster, State: c.State, StateDir: c.StateDir, Instance: c.Instance, Guarantee: engine.Guarantee(c.Guarantee),
+		Cluster: c.Cluster, State: c.State, StateDir: c.StateDir, Instance: c.Instance, Advertise: c.Advertise, Guarantee: engine.Guarantee(c.Guarantee),
 		CheckpointInterval: c.CheckpointInterval, MaxTaskPause: c.MaxTaskPause, MaxPartitionCommits: c.MaxPartitionCommits, TransactionTimeout: c.TransactionTimeout,
 		SessionTimeout: c.SessionTimeout, StopTimeout: c.StopTimeout, Workers: c.Workers, MemoryBytes: c.MemoryBytes,
 		Local:  c.Exchange == Local || c.Cluster == nil,

@@ -130,7 +130,9 @@ func cloneRow[V any](s serde.Serde[V]) func(row[V]) row[V] {
 // openStore opens a store of the task being made, and compares the formats it was written in with those of the serdes. The engine
 // freezes stores in the order in which they are declared, whatever the order in which they are opened.
 func openStore[K, V any](in *instance, kind, name string, key serde.Serde[K], s serde.Serde[V], plain bool, clone func(V) V, keepOld bool) *overlay.Store[V] {
-	in.failed(in.checkFormat(kind, name, key, s))
+	if !in.reading {
+		in.failed(in.checkFormat(kind, name, key, s))
+	}
 	st := overlay.New(overlay.Config[V]{
 		Name: name, DB: in.env.DB, Prefix: in.env.Prefix(name), Serde: s, Plain: plain, Clone: clone, KeepOld: keepOld,
 		LimitBytes: int(in.env.StateBytes), Changes: &in.task.Context.Effects,

@@ -100,7 +100,8 @@ func sessionTable[K, R any, WK window.KeyOf[K]](b *Builder, kind topology.Kind, 
 	n := b.add(kind, o, op, parents...)
 	n.Stores, n.Table, n.Detail = namesOf(op.stores), true, w.String()
 	return &Table[WK, R]{b: b, node: n, key: windowedSerde[K, WK](key), value: value,
-		lookup: func(in *instance) lookup[WK, R] { return lookupSession[K, R, WK](rowsOf[K, visit[R]](in, n)) }}
+		lookup: func(in *instance) lookup[WK, R] { return lookupSession[K, R, WK](rowsOf[K, visit[R]](in, n)) }, scan: scanSessions[K, R, WK](n),
+		forms: func(p *program) *keyForms[WK] { return windowForms[K, WK](p.results[n].(*rowSerdes[K, visit[R]]).key) }}
 }
 
 // bindVisits binds the serdes of a session table's store.

@@ -21,6 +21,8 @@ type Table[K, V any] struct {
 	asOf func(in *instance) asOf[K, V]
 	// scan makes what iterates over them; nil for a table that keeps none.
 	scan func(in *instance) scanner[K, V]
+	// forms are those of its keys.
+	forms func(p *program) *keyForms[K]
 }
 
 // A lookup finds the row of a key now, its time with it. The value is the caller's.
@@ -71,7 +73,8 @@ func stored[K, V any](b *Builder, kind topology.Kind, name string, o settings, k
 	}
 	n := b.add(kind, o, op, parents...)
 	n.Stores, n.Table = namesOf(op.stores), true
-	return &Table[K, V]{b: b, node: n, key: key, value: value, lookup: func(in *instance) lookup[K, V] { return rowsOf[K, V](in, n).get }, scan: scanRows[K, V](n)}
+	return &Table[K, V]{b: b, node: n, key: key, value: value, lookup: func(in *instance) lookup[K, V] { return rowsOf[K, V](in, n).get }, scan: scanRows[K, V](n),
+		forms: func(p *program) *keyForms[K] { return plainForms(p.results[n].(*rowSerdes[K, V]).key) }}
 }
 
 // needsOld reports whether anything behind a table's node looks at old values.

@@ -90,7 +90,10 @@ func windowTable[K, R any, WK window.KeyOf[K]](b *Builder, kind topology.Kind, n
 	n := b.add(kind, o, op, parents...)
 	n.Stores, n.Table, n.Detail = namesOf(op.stores), true, w.String()
 	return &Table[WK, R]{b: b, node: n, key: windowedSerde[K, WK](key), value: value,
-		lookup: func(in *instance) lookup[WK, R] { return rowsOf[WK, R](in, n).get }}
+		lookup: func(in *instance) lookup[WK, R] { return rowsOf[WK, R](in, n).get }, scan: scanWindows[K, R, WK](n, spec),
+		forms: func(p *program) *keyForms[WK] {
+			return windowForms[K, WK](p.results[n].(*rowSerdes[WK, R]).key.(windowKeys[K, WK]).key)
+		}}
 }
 
 // orOnClose makes windows' own default of the default.

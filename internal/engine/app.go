@@ -26,6 +26,7 @@ type App struct {
 	log    *slog.Logger
 
 	counters counters
+	gate     gate
 
 	ran   atomic.Bool
 	ready chan struct{}
@@ -79,7 +80,10 @@ func (a *App) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, base.close()) }()
+	defer func() {
+		a.gate.open(nil)
+		err = errors.Join(err, base.close())
+	}()
 	for tries, fenced := 0, 0; ; {
 		s, err := newSession(ctx, a, base, true)
 		if err == nil {
@@ -87,6 +91,7 @@ func (a *App) run(ctx context.Context) (err error) {
 			a.setReady()
 			before := s.n
 			err = s.run(ctx, a.stop)
+			a.gate.open(nil)
 			if s.n > before+1 {
 				tries, fenced = 0, 0
 			}
@@ -158,6 +163,7 @@ func (a *App) attach(s *session) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.mu.session, a.mu.state = s, "running"
+	a.gate.open(s)
 }
 
 // A Status is stream.Status.

@@ -24,7 +24,10 @@ type memberData struct {
 	Instance string   `json:"instance,omitempty"` // the middle of its transactional ids
 	Tasks    []string `json:"tasks,omitempty"`    // told: with state on disk; answered: without a partition to hold them by
 	Alive    []string `json:"alive,omitempty"`    // answered: the instances of all members
-	Problem  string   `json:"problem,omitempty"`
+	// Advertise is told: where the member's queries are reached. Where is answered: the tasks at each of these addresses.
+	Advertise string              `json:"advertise,omitempty"`
+	Where     map[string][]string `json:"where,omitempty"`
+	Problem   string              `json:"problem,omitempty"`
 }
 
 func (d memberData) encode() []byte {
@@ -149,8 +152,16 @@ func (p *planner) giveAll(tasks []taskRef) {
 // answer turns tasks into partitions. Members of other versions learn of each other's instances all the same.
 func (p *planner) answer() map[string]wire.Assignment {
 	out := map[string]wire.Assignment{}
+	where := map[string][]string{}
 	for _, m := range p.members {
-		d := memberData{Version: 1, Alive: p.alive}
+		if at := p.data[m.ID].Advertise; at != "" {
+			for _, t := range p.got[m.ID] {
+				where[at] = append(where[at], t.name())
+			}
+		}
+	}
+	for _, m := range p.members {
+		d := memberData{Version: 1, Alive: p.alive, Where: where}
 		var a wire.Assignment
 		for _, t := range p.got[m.ID] {
 			a.Partitions = append(a.Partitions, t.partitions...)

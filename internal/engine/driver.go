@@ -114,6 +114,7 @@ func (d *Driver) Crash() error {
 // drop ends the session without a checkpoint.
 func (d *Driver) drop() {
 	if d.s != nil {
+		d.app.gate.open(nil)
 		_ = d.s.close() // what a crash leaves behind is what recovery is for
 		d.s = nil
 	}
@@ -175,6 +176,8 @@ func (d *Driver) Stop() error {
 		}
 		errs = append(errs, err)
 		if d.s != nil {
+			d.app.gate.open(nil)
+			d.app.setState("stopped", nil)
 			d.s.clean = errors.Join(errs...) == nil
 			errs = append(errs, d.s.close())
 			d.s = nil
@@ -198,6 +201,9 @@ func (d *Driver) Close() {
 
 // Status is the app's.
 func (d *Driver) Status() Status { return d.app.Status() }
+
+// App is what queries ask. Crash keeps it, Restart makes another.
+func (d *Driver) App() *App { return d.app }
 
 // Counters are what was counted, by name{label,value,…}.
 func (d *Driver) Counters() map[string]int64 { return d.app.counters.all() }

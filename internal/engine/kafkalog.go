@@ -86,8 +86,10 @@ func (l *kafkaLog) sit(ctx context.Context) error {
 	b.seat, err = join(context.WithoutCancel(ctx), b.log, wire.GroupConfig{
 		Group: s.plan.App, Instance: b.static, Topics: slices.Sorted(maps.Keys(topics)),
 		SessionTimeout: s.config.SessionTimeout, RebalanceTimeout: rebalanceTimeout,
-		UserData: func() []byte { return memberData{Version: 1, Instance: b.instance}.encode() },
-		Plan:     func(members []wire.Member) map[string]wire.Assignment { return plan(refs, members, local) },
+		UserData: func() []byte {
+			return memberData{Version: 1, Instance: b.instance, Advertise: s.config.Advertise}.encode()
+		},
+		Plan: func(members []wire.Member) map[string]wire.Assignment { return plan(refs, members, local) },
 	}, s.threaded)
 	l.seat = b.seat
 	return err

@@ -77,6 +77,7 @@ type Config struct {
 	State               state.Backend
 	StateDir            string
 	Instance            string
+	Advertise           string // where other processes reach the queries of this one
 	Guarantee           Guarantee
 	CheckpointInterval  time.Duration
 	MaxTaskPause        time.Duration
@@ -139,6 +140,9 @@ type TaskEnv struct {
 	Async func(call func(ctx context.Context) (done func()))
 
 	Count func(name string, labels ...string) func(delta int64)
+	Now   func() int64 // the wall clock, in ms
+
+	Instance any // set by New: what the maker needs for queries
 }
 
 // String names the guarantee.

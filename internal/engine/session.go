@@ -229,6 +229,7 @@ func (s *session) makeTask(r *runner, partition int, rec *taskRecord) error {
 		Recovered:  rec.handlesOf,
 		Async:      r.async,
 		Count:      s.counter,
+		Now:        s.now,
 	}
 	r.env = env
 	if err := s.commits.equip(r, s.n+1); err != nil {
