@@ -42,6 +42,7 @@ type loggedTask struct {
 	record  wire.Out   // of the tasks topic; nil when positions say everything
 	offsets []int64    // next offset of each changelog after the last committed delta
 	value   []byte
+	told    bool // the formats of its stores are in the tasks topic
 }
 
 // openKafkaLog joins the group, fences what is left of earlier lives, and takes the transactional ids.
@@ -268,6 +269,12 @@ func (l *kafkaLog) write(r *runner, cut *task.Cut, handles []connector.Handle) e
 		out := t.outs[i]
 		if out == nil {
 			continue
+		}
+		if !t.told && d.Len() > 0 {
+			t.told = true
+			if err := l.writeFormats(r, now); err != nil {
+				return err
+			}
 		}
 		for k, v := range d.All() {
 			out.Append(p, now, k, v, nil)

@@ -1,10 +1,14 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"strings"
 
+	"github.com/weirstream/weir/internal/overlay/keys"
 	"github.com/weirstream/weir/internal/wire"
+	"github.com/weirstream/weir/state"
 )
 
 // hasRecord reports whether the tasks of a sub-topology write records: the group does not keep the positions of all their inputs.
@@ -18,8 +22,22 @@ func (s *session) hasRecord(sub *Sub) bool {
 	return outside > 0
 }
 
-// records reads the tasks topic: the latest record of each task, as far as it is committed.
-func (l *kafkaLog) records(ctx context.Context) (map[string]*taskRecord, error) {
+// A records is what the tasks topic says, as far as it is committed.
+type records struct {
+	tasks   map[string]*taskRecord // the latest of each task
+	formats map[string][]byte      // of stores: a restore on an empty disk must know how its values were written
+}
+
+// formatKey is the key of a store's format in the tasks topic. No task has a name with a zero byte.
+func formatKey(store string) string { return formatPrefix + store }
+
+const (
+	formatPrefix = "\x00format\x00"
+	formatRecord = "format" // among a store's own records in the database
+)
+
+// records reads the tasks topic.
+func (l *kafkaLog) records(ctx context.Context) (*records, error) {
 	log := l.s.base.log
 	tp := wire.TopicPartition{Topic: l.s.plan.tasksTopic()}
 	starts, err := log.List(ctx, wire.Start, []wire.TopicPartition{tp})
@@ -30,7 +48,7 @@ func (l *kafkaLog) records(ctx context.Context) (map[string]*taskRecord, error) 
 	if err != nil {
 		return nil, err
 	}
-	out := map[string]*taskRecord{}
+	out := &records{map[string]*taskRecord{}, map[string][]byte{}}
 	if starts[tp] >= ends[tp] {
 		return out, nil
 	}
@@ -46,7 +64,11 @@ func (l *kafkaLog) records(ctx context.Context) (map[string]*taskRecord, error) 
 		}
 		for i := range b.Records {
 			rec := &b.Records[i]
-			if out[string(rec.Key)], err = decodeRecord(rec.Value); err != nil {
+			if store, ok := strings.CutPrefix(string(rec.Key), formatPrefix); ok {
+				out.formats[store] = bytes.Clone(rec.Value)
+				continue
+			}
+			if out.tasks[string(rec.Key)], err = decodeRecord(rec.Value); err != nil {
 				return nil, fmt.Errorf("%s/%d@%d: %w", tp.Topic, tp.Partition, rec.Offset, err)
 			}
 		}
@@ -54,4 +76,44 @@ func (l *kafkaLog) records(ctx context.Context) (map[string]*taskRecord, error) 
 		b.Release()
 	}
 	return out, nil
+}
+
+// adoptFormats notes in the database how stores were written that are restored on a disk which does not know them.
+func (l *kafkaLog) adoptFormats(t taskRef, formats map[string][]byte) error {
+	var batch state.Batch
+	for _, st := range t.sub.Stores {
+		at := keys.StoreRecord(t.name(), st.Name, formatRecord)
+		known, err := l.s.base.db.Get(at, func([]byte) error { return nil })
+		if err != nil {
+			return err
+		}
+		if format := formats[st.Name]; !known && format != nil {
+			batch.Put(at, format)
+		}
+	}
+	if batch.Empty() {
+		return nil
+	}
+	return l.s.base.db.Apply(&batch, false)
+}
+
+// writeFormats puts the formats of a task's stores into the tasks topic, beside the first delta of a session.
+func (l *kafkaLog) writeFormats(r *runner, now int64) error {
+	out, err := r.env.Appender.To(r.env.Context, l.s.plan.tasksTopic())
+	if err != nil {
+		return &errRecover{fmt.Errorf("task %s: %w", r.name, err)}
+	}
+	for _, st := range r.sub.Stores {
+		if !st.Changelog {
+			continue
+		}
+		_, err := l.s.base.db.Get(keys.StoreRecord(r.name, st.Name, formatRecord), func(format []byte) error {
+			out.Append(0, now, []byte(formatKey(st.Name)), format, nil)
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("task %s: format of store %s: %w", r.name, st.Name, err)
+		}
+	}
+	return nil
 }

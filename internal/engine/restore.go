@@ -148,7 +148,7 @@ func (l *kafkaLog) recover(ctx context.Context, refs []taskRef) (*saved, error) 
 }
 
 // recoverTask is recover for one.
-func (l *kafkaLog) recoverTask(ctx context.Context, t taskRef, committed map[wire.TopicPartition]wire.Committed, records map[string]*taskRecord) (*taskRecord, error) {
+func (l *kafkaLog) recoverTask(ctx context.Context, t taskRef, committed map[wire.TopicPartition]wire.Committed, known *records) (*taskRecord, error) {
 	rec := &taskRecord{}
 	var to targets
 	for _, in := range l.s.committable(t.sub) {
@@ -194,6 +194,9 @@ func (l *kafkaLog) recoverTask(ctx context.Context, t taskRef, committed map[wir
 	}
 	lt := &loggedTask{offsets: make([]int64, len(t.sub.Stores))}
 	l.tasks[t.name()] = lt
+	if err := l.adoptFormats(t, known.formats); err != nil {
+		return nil, err
+	}
 	for i, st := range t.sub.Stores {
 		if !st.Changelog {
 			continue
@@ -205,7 +208,7 @@ func (l *kafkaLog) recoverTask(ctx context.Context, t taskRef, committed map[wir
 		}
 		lt.offsets[i] = reached
 	}
-	rec.add(records[t.name()])
+	rec.add(known.tasks[t.name()])
 	return rec, nil
 }
 

@@ -219,7 +219,7 @@ func (s *session) makeTask(r *runner, partition int, rec *taskRecord) error {
 	env := &TaskEnv{
 		Context: ctx, Task: connector.Task{Name: r.sub.Name, Partition: partition}, Connector: s.base.env, DB: s.base.db,
 		Prefix:     func(store string) []byte { return keys.Rows(r.name, store) },
-		FormatKey:  func(store string) []byte { return keys.StoreRecord(r.name, store, "format") },
+		FormatKey:  func(store string) []byte { return keys.StoreRecord(r.name, store, formatRecord) },
 		StateBytes: s.config.MemoryBytes / 2 / int64(max(1, s.stateful())),
 		Send:       func(exchange string, p int, b task.Batch) { s.deliver(r, exchange, p, b) },
 		Targets:    func(exchange string) int { return s.counts[r.sub.out(exchange).To] },
