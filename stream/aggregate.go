@@ -21,7 +21,7 @@ func (g *Grouped[K, V]) Aggregate[R any](init func() R, add func(k K, v V, r R) 
 // aggregate makes the table of a fold. had says whether there is an aggregate already.
 func aggregate[K, V, R any](g *Grouped[K, V], kind topology.Kind, value serde.Serde[R], o settings, fold func(k K, v V, r R, had bool) R) *Table[K, R] {
 	name := g.name(o, string(kind))
-	s := g.partitioned(name)
+	s := groupedBy(g, name)
 	return stored(s.b, kind, name, o, s.key, value, func(in *instance, r *rows[K, R], e *emitter[K, R]) any {
 		return newAggregator(in, r, e, fold).receive
 	}, at(s.node))

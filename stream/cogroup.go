@@ -42,7 +42,7 @@ func (c *Cogrouped[K, R]) And[V any](g *Grouped[K, V], add func(k K, v V, r R) R
 	c.members = append(c.members, member[K, R]{
 		name: g.name,
 		partition: func(name string) (*topology.Node, serde.Serde[K]) {
-			s := g.partitioned(name)
+			s := groupedBy(g, name)
 			return s.node, s.key
 		},
 		receive: func(init func() R, next recv[K, step[R]]) any {

@@ -21,7 +21,7 @@ func (s *Stream[K, V]) Deduplicate[ID any](id func(k K, v V) ID, within time.Dur
 	if within < time.Millisecond {
 		s.b.problem(o.line, fmt.Errorf("Deduplicate within %v: at least a millisecond", within))
 	}
-	s = s.partitioned(o.name, o)
+	s = partitioned(s, o.name, o)
 	seen, index := o.name, o.name+"-index"
 	op := &operator{stores: []storeSpec{{name: seen, changelog: true}, {name: index, changelog: true}}}
 	op.bind = bindRows[K, ID](s.key, nil)

@@ -57,7 +57,7 @@ func join[K, V, V2, R any](s *Stream[K, V], o *Stream[K, V2], w window.JoinSpec,
 	if name == "" {
 		name = base(s.node) + "-" + base(o.node) + "-join"
 	}
-	left, right := s.partitioned(name+"-left", settings{line: opts.line}), o.partitioned(name+"-right", settings{line: opts.line})
+	left, right := partitioned(s, name+"-left", settings{line: opts.line}), partitioned(o, name+"-right", settings{line: opts.line})
 	opts.name = name
 	op := &operator{stores: []storeSpec{rowStoreSpec(name + "-left"), rowStoreSpec(name + "-right")}}
 	op.bind = bindJoin(left.key, left.value, right.value)

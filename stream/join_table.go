@@ -34,7 +34,7 @@ func joinTable[K, V, V2, R any](s *Stream[K, V], t *Table[K, V2], left bool, f f
 	case o.waitFor > specOf(t.node).opts.versioned && t.asOf != nil:
 		s.b.problem(o.line, fmt.Errorf("WaitFor(%v) is longer than the history of table %s, %v", o.waitFor, t.node.Name, specOf(t.node).opts.versioned))
 	}
-	s = s.partitioned(o.name, o)
+	s = partitioned(s, o.name, o)
 	op := &operator{}
 	wait := o.name + "-wait"
 	if o.waitFor > 0 {

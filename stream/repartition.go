@@ -9,22 +9,22 @@ import (
 )
 
 // Repartition sends the stream through an internal topic.
-func (s *Stream[K, V]) Repartition(opts ...RepartitionOption) *Stream[K, V] {
+func (s *Stream[K, V]) Repartition[S SliceOf[V]](opts ...RepartitionOption) *Stream[K, V] {
 	o := repartitionOptions(opts)
 	name := o.name
 	if name == "" {
 		name = base(s.node)
 	}
-	return s.repartition(name, o)
+	return repartition(s, name, o)
 }
 
 // partitioned is s with its records where their keys belong: s itself unless the key was changed. name is that of the operator
 // which needs it.
-func (s *Stream[K, V]) partitioned(name string, o settings) *Stream[K, V] {
+func partitioned[K, V any](s *Stream[K, V], name string, o settings) *Stream[K, V] {
 	if !s.rekeyed {
 		return s
 	}
-	return s.repartition(name, o)
+	return repartition(s, name, o)
 }
 
 // An exchangeSpec is the pair of nodes of a repartition.
@@ -40,7 +40,7 @@ type exchangeSerdes[K, V any] struct {
 }
 
 // repartition makes the two ends. Their name is name-repartition.
-func (s *Stream[K, V]) repartition(name string, o settings) *Stream[K, V] {
+func repartition[K, V any](s *Stream[K, V], name string, o settings) *Stream[K, V] {
 	c := *s
 	c.node, c.rekeyed = exchange(s.b, s.node, name, o, s.key, func(b *binding) (serde.Serde[V], error) { return bindInternal(b, s.value, false) }), false
 	return &c

@@ -21,7 +21,7 @@ func (s *Stream[K, V]) Sample[S SliceOf[V]](every time.Duration, opts ...Option)
 	if every < time.Millisecond {
 		s.b.problem(o.line, fmt.Errorf("Sample every %v: at least a millisecond", every))
 	}
-	s = s.partitioned(o.name, o)
+	s = partitioned(s, o.name, o)
 	name := o.name
 	op := &operator{stores: []storeSpec{{name: name, changelog: true}}, bind: bindRows(s.key, s.value)}
 	op.make = func(in *instance) any {

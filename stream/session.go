@@ -71,7 +71,7 @@ func (w *Sessions[K, V]) Aggregate[R any, WK window.KeyOf[K]](init func() R, add
 func sessions[K, V, R any, WK window.KeyOf[K]](w *Sessions[K, V], kind topology.Kind, value serde.Serde[R], o settings,
 	fold func(k K, v V, r R, had bool) R, merge func(k K, a, b R) R) *Table[WK, R] {
 	name := w.g.name(o, string(kind))
-	s := w.g.partitioned(name)
+	s := groupedBy(w.g, name)
 	t := sessionTable[K, R, WK](s.b, kind, name, o, s.key, value, w.spec, merge, func(in *instance, vs *visits[K, R, WK]) any {
 		vs.varies = w.gap != nil
 		a := &sessioner[K, V, R, WK]{visits: vs, fold: fold, gap: w.gap, late: late[K, V](in)}

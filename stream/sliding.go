@@ -16,7 +16,7 @@ import (
 // the record at hand. In both the order is that of arrival.
 func sliding[K, V, R any, WK window.KeyOf[K]](w *Windowed[K, V], kind topology.Kind, value serde.Serde[R], o settings, fold func(k K, v V, r R, had bool) R) *Table[WK, R] {
 	name := w.g.name(o, string(kind))
-	s := w.g.partitioned(name)
+	s := groupedBy(w.g, name)
 	var records serde.Serde[V] // bound
 	more := moreState{
 		stores: []storeSpec{rowStoreSpec(recordStore(name)), rowStoreSpec(dueStore(name))},

@@ -8,7 +8,7 @@ import (
 )
 
 // Split sends each record to the first branch that takes it.
-func (s *Stream[K, V]) Split() *Branches[K, V] {
+func (s *Stream[K, V]) Split[S SliceOf[V]]() *Branches[K, V] {
 	b := &Branches[K, V]{from: s}
 	op := &operator{make: b.make}
 	b.node = s.b.add("split", settings{line: caller()}, op, at(s.node))

@@ -44,7 +44,7 @@ func (s *Stream[K, V]) ToTable[S SliceOf[V]](opts ...TableOption) *Table[K, V] {
 	if name == "" {
 		name = base(s.node) + "-table"
 	}
-	s = s.partitioned(name, o)
+	s = partitioned(s, name, o)
 	return upserted[K, V, V](s.b, "to-table", name, o, s.key, s.value, func(v V) (V, bool) { return v, true }, at(s.node))
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // To ends the stream in a sink.
-func (s *Stream[K, V]) To(sink connector.Sink[K, V], opts ...SinkOption) {
+func (s *Stream[K, V]) To[S SliceOf[V]](sink connector.Sink[K, V], opts ...SinkOption) {
 	o := collect(opts, func(o SinkOption, s *settings) { o.sink(s) })
 	addSink(s.b, sink, o, s.node, func(in *instance, w *sinkEnd[K, V]) any {
 		return recv[K, V](func(c *task.Context, k K, v V) {

@@ -43,7 +43,7 @@ func windowed[K, V, R any, WK window.KeyOf[K]](w *Windowed[K, V], kind topology.
 		return sliding[K, V, R, WK](w, kind, value, o, fold)
 	}
 	name := w.g.name(o, string(kind))
-	s := w.g.partitioned(name)
+	s := groupedBy(w.g, name)
 	t := windowTable[K, R, WK](s.b, kind, name, o, s.key, value, w.spec, moreState{}, func(in *instance, sp *spans[K, R, WK]) any {
 		a := &windower[K, V, R, WK]{spans: sp, fold: fold, late: late[K, V](in)}
 		return a.receive

@@ -235,7 +235,7 @@ func TestMistakesFailTheTest(t *testing.T) {
 func TestASinkOnAnotherCluster(t *testing.T) {
 	there := &kafka.Cluster{Brokers: []string{"there:9092"}}
 	b := stream.New("mirror")
-	b.Source(kafka.Source("a", serde.Bytes, serde.Bytes)).To(kafka.Sink("a", serde.Bytes, serde.Bytes, kafka.On(there)))
+	b.Source(kafka.Source("a", serde.Bytes, serde.Bytes)).To(kafka.Sink("a", serde.Bytes, serde.Bytes, kafka.On(there)), stream.AtLeastOnceSink())
 	d := streamtest.New(t, b)
 	in, out := d.In[[]byte, []byte]("a"), d.Out[[]byte, []byte]("a")
 	in.Send([]byte("k"), []byte("v"))
