@@ -34,7 +34,7 @@ const checked = 20_000
 func nexmark(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("nexmark", flag.ContinueOnError)
 	count := flags.Int("count", 3, "repetitions")
-	events := flags.Int("events", 2_000_000, "events of each measurement; Flink runs twice as many before to warm up")
+	events := flags.Int("events", 5_000_000, "events of each measurement, enough to make the start of a job small; Flink runs twice as many before to warm up")
 	queries := flags.String("queries", "", "only these, separated by commas")
 	flink := flags.Bool("flink", hasMaven(), "Flink beside weir; needs Maven")
 	if err := flags.Parse(args); err != nil {
@@ -96,7 +96,7 @@ func (n *nexmarkRun) query(ctx context.Context, q suite.Query, count int, groups
 			fmt.Fprintf(os.Stderr, "flink: %v\n", err)
 		}
 	}
-	weir := []string{n.weir, "-test.run", "^$", "-test.bench", "Query/" + q.Name + "/", "-test.benchtime", n.events + "x", "-test.benchmem"}
+	weir := []string{n.weir, "-test.run", "^$", "-test.bench", "Query/^" + q.Name + "$/", "-test.benchtime", n.events + "x", "-test.benchmem"}
 	for range count {
 		commands := [][]string{weir}
 		if both {
