@@ -34,7 +34,7 @@ type part[V any] struct {
 const partRecords = 64
 
 // A buffer is one side of a join. Rows lie by stretch, then part, then key: what is past is dropped by stretches, and looking for
-// matches asks for two or three rows by name.
+// matches asks for one or two rows by name.
 type buffer[V any] struct {
 	store   *overlay.Store[part[V]]
 	value   serde.Serde[V]
@@ -53,7 +53,7 @@ type buffer[V any] struct {
 // openBuffer opens one side of the node being made.
 func openBuffer[V any](in *instance, side span.Side, key formatter, value serde.Serde[V], join span.Join, alone bool) *buffer[V] {
 	b := &buffer[V]{value: value, plain: serde.Plain[V](), join: join, side: side, alone: alone, last: task.MinTime}
-	b.stretch = max(1, (join.Before+join.After)/2+1)
+	b.stretch = join.Before + join.After + 1 // a record looks into two at most
 	b.store = openStore(in, "join", in.node.Stores[side], anyFormat{stretched{key, b.stretch}}, partSerde[V]{value, b.plain}, false, nil, false).Grouped(timeBytes)
 	return b
 }
