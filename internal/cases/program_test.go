@@ -21,7 +21,6 @@ type program struct {
 	outs      map[string]*outlet
 	states    map[string]*outlet // of tables whose rows are asserted
 	together  bool               // the sides share their time, as Kafka Streams' operators of several streams do
-	retain    time.Duration      // of windows
 	follows   bool               // tables are promised to be as far as the streams: Kafka Streams counts the time of streams alone
 	keyed     bool               // records without a key get one: only their time counts
 	final     string             // the output that emits on close, when the parameters do not say so of all
