@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -77,5 +78,10 @@ func (v *victim) stop() error {
 	}
 	timer := time.AfterFunc(20*time.Second, func() { _ = v.cmd.Process.Kill() })
 	defer timer.Stop()
-	return v.cmd.Wait()
+	err := v.cmd.Wait()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGINT {
+		return nil // it had only just been started, and did not listen yet: there is nothing it could have left undone
+	}
+	return err
 }

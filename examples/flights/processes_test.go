@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -22,6 +23,10 @@ import (
 
 // TestMain runs as the app when the test has started itself as one.
 func TestMain(m *testing.M) {
+	if slices.Contains(os.Args[1:], "-worker") {
+		main() // the app that a crash test kills
+		return
+	}
 	if brokers := os.Getenv("WEIR_TEST_BROKERS"); brokers != "" {
 		if err := parsing(strings.Split(brokers, ","), os.Getenv("WEIR_TEST_IN"), os.Getenv("WEIR_TEST_OUT")); err != nil {
 			fmt.Fprintln(os.Stderr, err)
