@@ -245,11 +245,23 @@ func TestEventAheadOfTheBrokersClock(t *testing.T) {
 	}
 }
 
-// State without positions says nothing of what is in it: counting on from the start or from the end would both be wrong without a word.
-func TestPositionsAreGone(t *testing.T) {
+// Positions that have expired, seven days after the group was left, leave the tasks' own records: the app goes on from them.
+func TestPositionsHaveExpired(t *testing.T) {
 	for name, meanwhile := range map[string]func(w *world){
-		"expired":                func(w *world) { w.c.ForgetOffsets("app") },
-		"expired, state deleted": func(w *world) { w.c.ForgetOffsets("app"); w.procs[0].disk.applied = nil },
+		"state there":   func(w *world) { w.c.ForgetOffsets("app") },
+		"state deleted": func(w *world) { w.c.ForgetOffsets("app"); w.procs[0].disk.applied = nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := half(t, counting())
+			meanwhile(w)
+			w.finish(t)
+		})
+	}
+}
+
+// State at positions that somebody has changed says nothing of what is in it: counting on from there would be wrong without a word.
+func TestPositionsAreReset(t *testing.T) {
+	for name, meanwhile := range map[string]func(w *world){
 		"reset by an operator": func(w *world) {
 			at := []wire.Position{{TopicPartition: wire.TopicPartition{Topic: "in"}}}
 			if err := w.connect(t).CommitPlain(t.Context(), wire.Identity{Group: "app", Generation: -1}, at); err != nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/weirstream/weir/connector"
+	"github.com/weirstream/weir/internal/overlay"
 	"github.com/weirstream/weir/internal/overlay/keys"
 	"github.com/weirstream/weir/internal/task"
 	"github.com/weirstream/weir/internal/wire"
@@ -38,9 +39,10 @@ type kafkaLog struct {
 
 // A loggedTask is what the log knows of a task.
 type loggedTask struct {
-	outs    []wire.Out // of changelogs, one per store
-	record  wire.Out   // of the tasks topic; nil when positions say everything
-	offsets []int64    // next offset of each changelog after the last committed delta
+	outs    []wire.Out           // of changelogs, one per store
+	record  wire.Out             // of the tasks topic, once it is used
+	at      []connector.Position // what the last record says
+	offsets []int64              // next offset of each changelog after the last committed delta
 	value   []byte
 	told    bool // the formats of its stores are in the tasks topic
 }
@@ -259,7 +261,7 @@ func (l *kafkaLog) write(r *runner, cut *task.Cut, handles []connector.Handle) e
 	t := r.logged
 	now := l.s.now()
 	p := int32(r.t.Partition)
-	if t.record != nil || hasHandle(handles) {
+	if t.mustTell(cut, handles) {
 		if err := l.writeRecord(r, cut, handles, now); err != nil {
 			return err
 		}
@@ -289,8 +291,19 @@ func (l *kafkaLog) write(r *runner, cut *task.Cut, handles []connector.Handle) e
 	return nil
 }
 
-// writeRecord puts a task's record into the tasks topic: for handles of sinks outside the log, and for inputs whose position the
-// group does not keep.
+// mustTell reports whether the task's record is part of a checkpoint. It outlives the group's positions, which expire: so whenever state has
+// changed. It has what the group does not keep: positions of other sources, when they have moved, and handles of sinks outside the log. A
+// checkpoint that changes none of it opens no transaction for a record.
+func (t *loggedTask) mustTell(cut *task.Cut, handles []connector.Handle) bool {
+	changed := slices.ContainsFunc(cut.Deltas, func(d *overlay.Delta) bool { return d.Len() > 0 })
+	moved := t.record != nil && !slices.Equal(t.at, cut.Positions)
+	if changed || moved {
+		t.at = slices.Clone(cut.Positions)
+	}
+	return changed || moved || hasHandle(handles)
+}
+
+// writeRecord puts a task's record into the tasks topic.
 func (l *kafkaLog) writeRecord(r *runner, cut *task.Cut, handles []connector.Handle, now int64) (err error) {
 	t := r.logged
 	if t.record == nil {

@@ -192,6 +192,9 @@ func (l *kafkaLog) recoverTask(ctx context.Context, t taskRef, committed map[wir
 			}
 		}
 	}
+	// Positions that have expired leave the record of the last transaction that changed state. Nothing was committed behind it, so its
+	// changelogs end with it.
+	expired := len(rec.inputs) == 0 && len(to) == 0 && known.tasks[t.name()] != nil
 	lt := &loggedTask{offsets: make([]int64, len(t.sub.Stores))}
 	l.tasks[t.name()] = lt
 	if err := l.adoptFormats(t, known.formats); err != nil {
@@ -202,6 +205,14 @@ func (l *kafkaLog) recoverTask(ctx context.Context, t taskRef, committed map[wir
 			continue
 		}
 		target, named := to[storeTag(st.Name)]
+		if expired {
+			if target, err := l.s.end(ctx, t, st); err != nil {
+				return nil, err
+			} else if lt.offsets[i], err = l.restore(ctx, t, st, target, true); err != nil {
+				return nil, fmt.Errorf("restore store %s: %w", st.Name, err)
+			}
+			continue
+		}
 		reached, err := l.restore(ctx, t, st, target, named)
 		if err != nil {
 			return nil, fmt.Errorf("restore store %s: %w", st.Name, err)
@@ -210,6 +221,13 @@ func (l *kafkaLog) recoverTask(ctx context.Context, t taskRef, committed map[wir
 	}
 	rec.add(known.tasks[t.name()])
 	return rec, nil
+}
+
+// end is where a store's changelog ends.
+func (s *session) end(ctx context.Context, t taskRef, st Store) (int64, error) {
+	tp := wire.TopicPartition{Topic: s.plan.changelogTopic(st.Name), Partition: int32(t.partition)}
+	ends, err := s.base.log.List(ctx, wire.End, []wire.TopicPartition{tp})
+	return ends[tp], err
 }
 
 // changelogsOf are the changelog partitions of a task, in the order of its stores.
