@@ -162,23 +162,34 @@ func (w *detained[K, V]) due(mark int64) {
 		w.then(c, r.k, r.v)
 	}
 	*c = saved
-	_ = w.start()
+	w.arm()
 }
 
-// start finds the earliest record that waits.
-func (w *detained[K, V]) start() error {
+// arm asks for the time of the earliest record that waits.
+func (w *detained[K, V]) arm() {
 	w.first = task.MaxTime
 	w.node.Hold(task.MaxTime)
 	for place := range w.store.Range(nil, nil) {
-		t, rest, err := keys.CutTime(place)
+		if t, _, err := keys.CutTime(place); err == nil {
+			w.hold(t)
+		}
+		return
+	}
+}
+
+// start goes on numbering behind every record that waits: one of the same time and number would take another's place.
+func (w *detained[K, V]) start() error {
+	for place := range w.store.Range(nil, nil) {
+		_, rest, err := keys.CutTime(place)
 		if err != nil {
 			return fmt.Errorf("stored record %q: %w", place, err)
 		}
-		w.hold(t)
-		if seq, _, err := keys.CutTime(rest); err == nil {
-			w.seq = max(w.seq, seq)
+		seq, _, err := keys.CutTime(rest)
+		if err != nil {
+			return fmt.Errorf("stored record %q: %w", place, err)
 		}
-		break
+		w.seq = max(w.seq, seq)
 	}
+	w.arm()
 	return nil
 }
