@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/weirstream/weir/internal/overlay"
@@ -33,7 +34,7 @@ func (t *Table[K, V]) GroupBy[K2, V2 any](f func(k K, v V) (K2, V2), opts ...Rep
 				return
 			}
 			out.HadOld, out.HasNew = ch.HadOld, ch.HasNew
-			if out.HadOld && out.HasNew && any(from) == any(to) { // one update: no sum in between is seen
+			if out.HadOld && out.HasNew && sameKey(from, to) { // one update: no sum in between is seen
 				keyed(c, next, to, out)
 				return
 			}
@@ -49,6 +50,14 @@ func (t *Table[K, V]) GroupBy[K2, V2 any](f func(k K, v V) (K2, V2), opts ...Rep
 	by.name = ""
 	n := t.b.add("group-rows", by, op, at(t.node))
 	return &GroupedTable[K2, V2]{b: t.b, node: n, o: o, key: keep[K2](t.key), value: keep[V2](t.value)}
+}
+
+// sameKey compares keys of any type: slices, which == cannot, are keys too.
+func sameKey[K any](a, b K) bool {
+	if reflect.ValueOf(&a).Elem().Comparable() && reflect.ValueOf(&b).Elem().Comparable() {
+		return any(a) == any(b)
+	}
+	return reflect.DeepEqual(a, b)
 }
 
 // A GroupedTable is a table about to be aggregated by another key.
