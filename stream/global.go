@@ -23,12 +23,16 @@ type Global[K, V any] struct {
 // kindGlobal is that of a node which has no tasks.
 const kindGlobal topology.Kind = "global"
 
-// Global reads a table of which every process holds the whole. It is loaded before processing starts.
+// Global reads a table of which every process holds the whole. It is loaded before processing starts. A row that cannot be read fails
+// the app, or under Skip leaves the row before it. There are no dead letters of it: no checkpoint covers what every process reads.
 func (b *Builder) Global[K, V any](src connector.Source[K, V], opts ...TableSourceOption) *Global[K, V] {
 	o := collect(opts, func(o TableSourceOption, s *settings) { o.tableSource(s) })
 	if src == nil {
 		b.problem(o.line, fmt.Errorf("the source is nil"))
 		src = noSource[K, V]{}
+	}
+	if _, ok := o.policy.(*deadLetter); ok {
+		b.problem(o.line, fmt.Errorf("global table %s: it has no dead letters, no checkpoint covers it: use Skip or Fail", src.Name()))
 	}
 	spec := &sourceSpec{name: src.Name()}
 	spec.use(src)
@@ -41,7 +45,11 @@ func (b *Builder) Global[K, V any](src connector.Source[K, V], opts ...TableSour
 			return nil, err
 		}
 		k, err := bindInternal(at, key, true)
-		bound.global = &globalRows[K, V]{name: o.name, key: k, reject: o.policy, rows: map[string]V{}}
+		policy := o.policy
+		if policy == nil {
+			policy = at.config.OnError
+		}
+		bound.global = &globalRows[K, V]{name: o.name, key: k, reject: policy, rows: map[string]V{}}
 		return bound, err
 	}
 	if o.name == "" {
@@ -83,10 +91,12 @@ func (g *globalRows[K, V]) Apply(b task.Batch, bad func(error)) error {
 			buf, err = g.key.Append(buf[:0], r.Key)
 		}
 		switch {
-		case err != nil && g.reject == Skip:
-			bad(err) // the old row stays
 		case err != nil:
-			return &Error{Node: g.name, Task: "global", Origin: r.Origin, Err: err}
+			e := &Error{Node: g.name, Task: "global", Origin: r.Origin, Err: err}
+			if !g.skips(e) {
+				return e
+			}
+			bad(err) // the old row stays
 		case r.NoKey:
 			bad(errNoKey)
 		case r.Deleted:
@@ -96,6 +106,15 @@ func (g *globalRows[K, V]) Apply(b task.Batch, bad func(error)) error {
 		}
 	}
 	return nil
+}
+
+// skips reports whether the policy goes on without a row.
+func (g *globalRows[K, V]) skips(e *Error) bool {
+	p := g.reject
+	if d, ok := p.(decidePolicy); ok {
+		p = d.f(e)
+	}
+	return p == Skip
 }
 
 var errNoKey = errors.New("a row of a table needs a key")
