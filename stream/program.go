@@ -161,7 +161,10 @@ func (c *Config) engine() *engine.Config {
 		Logger: c.Logger,
 	}
 	if c.Metrics != nil {
-		e.Counter = c.Metrics.Counter
+		e.Counter, e.Gauge = c.Metrics.Counter, c.Metrics.Gauge
+		if r, ok := c.Registry.(interface{ Measures() map[string]int64 }); ok {
+			e.Measures = r.Measures
+		}
 	}
 	return e
 }

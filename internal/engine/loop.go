@@ -40,6 +40,7 @@ func (s *session) run(ctx context.Context, stop <-chan StopMode) (err error) {
 		if s.draining.done() {
 			return s.finish()
 		}
+		s.publishGauges(time.Now())
 		if now := time.Now(); s.inflight == nil && (s.early || !now.Before(next)) {
 			s.begin()
 			next = now.Add(s.commits.interval(s.config.CheckpointInterval))

@@ -90,7 +90,9 @@ type Config struct {
 	Local               bool // the exchange between sub-topologies is in process
 	Logger              *slog.Logger
 	Counter             func(name string, labels ...string) func(delta int64)
-	Now                 func() time.Time // the wall clock of an app without a cluster. Default time.Now
+	Gauge               func(name string, labels ...string) func(value float64) // nil: nobody measures
+	Measures            func() map[string]int64                                 // of the schema registry; nil without one
+	Now                 func() time.Time                                        // the wall clock of an app without a cluster. Default time.Now
 }
 
 func (c *Config) now() time.Time {

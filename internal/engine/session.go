@@ -47,6 +47,7 @@ type session struct {
 	inflight *checkpoint // not committed yet
 	early    bool        // another one is wanted soon
 	draining draining
+	gauges   gauges
 	final    uint64 // the checkpoint that the session ends with; 0 while it goes on
 	clean    bool   // the last checkpoint was the end
 	endedN   int    // tasks whose inputs have all ended

@@ -31,3 +31,13 @@ func (n *counters) stats() Stats {
 		DiskFailures: n.diskFailures.Load(),
 	}
 }
+
+// Measures are the counters by name, for metrics: stream.Config.Metrics gets them as gauges.
+func (r *Client) Measures() map[string]int64 {
+	s := r.Stats()
+	return map[string]int64{
+		"weir_registry_requests": s.Requests, "weir_registry_hits": s.Hits, "weir_registry_disk_hits": s.DiskHits, "weir_registry_misses": s.Misses,
+		"weir_registry_negative_hits": s.NegativeHits, "weir_registry_failures": s.Failures, "weir_registry_registered": s.Registered,
+		"weir_registry_disk_failures": s.DiskFailures,
+	}
+}
