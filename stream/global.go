@@ -38,7 +38,7 @@ func (b *Builder) Global[K, V any](src connector.Source[K, V], opts ...TableSour
 	spec.use(src)
 	key, _ := serdesOf(src)
 	g := &Global[K, V]{b: b, key: key}
-	op := &operator{source: spec, global: true, make: func(*instance) any { return nil }}
+	op := &operator{source: spec, make: func(*instance) any { return nil }}
 	op.bind = func(at *binding) (any, error) {
 		bound, err := spec.bind(at)
 		if err != nil {

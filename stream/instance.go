@@ -116,14 +116,8 @@ func bound[T any](in *instance) T { return in.results[in.node].(T) }
 
 // outs is the receiver of everything behind the operator being made: one call when one operator follows, a loop when several do.
 func outs[K, V any](in *instance) recv[K, V] {
-	return outsOf[K, V](in, in.node, 0)
-}
-
-// outsOf is outs for one output of a node with several. Children of an output are reached over nodes of their own (see outlet), so
-// port is always that of the child.
-func outsOf[K, V any](in *instance, n *topology.Node, _ int) recv[K, V] {
 	var rs []recv[K, V]
-	for _, e := range n.Children() {
+	for _, e := range in.node.Children() {
 		if specOf(e.Node).outlet {
 			continue
 		}

@@ -30,8 +30,7 @@ type operator struct {
 	outlet   bool // it has what its parent says aside, not what its parent emits: late records
 	headers  bool // it looks at headers, or passes them to the outside
 	// what only some nodes are
-	output   any  // of a further output of a Process
-	global   bool // of a global table
+	output   any // of a further output of a Process
 	source   *sourceSpec
 	sink     *sinkSpec
 	exchange *exchangeSpec

@@ -274,7 +274,7 @@ func (m *matcher[K, V, FK, V2, R]) answer(c *task.Context, sub subscription[K, V
 // makeResults keeps the joined rows. Port 0 has the rows without a foreign key, port 1 the answers.
 func (j *foreignJoin[K, V, FK, V2, R]) makeResults(in *instance, r *rows[K, R], e *emitter[K, R]) any {
 	versions := openStore(in, "versions", j.name+"-versions", serde.Bytes, serde.Int64, true, nil, false)
-	up := &upserter[K, R]{rows: r, emit: e, node: in.self(), reject: in.rejection(), plain: serde.Plain[R](),
+	up := &upserter[K, R]{rows: r, emit: e, node: in.self(), reject: in.rejection(),
 		noKey: in.env.Count("weir_dropped_total", "node", in.node.Name, "reason", "no key")}
 	stale := in.env.Count("weir_stale_answers_total", "node", in.node.Name)
 	receive := recv[K, answer[R]](func(c *task.Context, k K, a answer[R]) {

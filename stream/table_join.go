@@ -3,7 +3,6 @@ package stream
 import (
 	"github.com/weirstream/weir/internal/task"
 	"github.com/weirstream/weir/internal/topology"
-	"github.com/weirstream/weir/serde"
 	"github.com/weirstream/weir/table"
 )
 
@@ -32,7 +31,7 @@ func joinTables[K, V, V2, R any](t *Table[K, V], o *Table[K, V2], alone alone2, 
 	}
 	return stored[K, R](t.b, "join-tables", name, s, t.key, nil, func(in *instance, r *rows[K, R], e *emitter[K, R]) any {
 		j := &tablesJoiner[K, V, V2, R]{left: t.lookup(in), right: o.lookup(in), alone: alone, f: f,
-			up: upserter[K, R]{rows: r, emit: e, node: in.self(), reject: in.rejection(), plain: serde.Plain[R](),
+			up: upserter[K, R]{rows: r, emit: e, node: in.self(), reject: in.rejection(),
 				noKey: in.env.Count("weir_dropped_total", "node", in.node.Name, "reason", "no key")}}
 		return []any{recv[K, table.Change[V]](j.fromLeft), recv[K, table.Change[V2]](j.fromRight)}
 	}, at(t.node), topology.Edge{Node: o.node, Port: 1})

@@ -51,7 +51,7 @@ func (s *Stream[K, V]) ToTable[S SliceOf[V]](opts ...TableOption) *Table[K, V] {
 // upserted makes a table of updates: of is what an update says of its row.
 func upserted[K, V, U any](b *Builder, kind string, name string, o settings, key serde.Serde[K], value serde.Serde[V], of func(u U) (v V, ok bool), parent topology.Edge) *Table[K, V] {
 	t := stored(b, topology.Kind(kind), name, o, key, value, func(in *instance, r *rows[K, V], e *emitter[K, V]) any {
-		up := &upserter[K, V]{rows: r, emit: e, node: in.self(), reject: in.rejection(), plain: serde.Plain[V](),
+		up := &upserter[K, V]{rows: r, emit: e, node: in.self(), reject: in.rejection(),
 			noKey: in.env.Count("weir_dropped_total", "node", in.node.Name, "reason", "no key")}
 		past := pastOf[K, V](in, in.node)
 		return recv[K, U](func(c *task.Context, k K, u U) {
@@ -78,7 +78,6 @@ type upserter[K, V any] struct {
 	emit   *emitter[K, V]
 	node   *task.Node
 	reject rejection
-	plain  bool
 	noKey  func(int64)
 }
 
