@@ -8,9 +8,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
+	"testing"
 )
 
 // startReal uses the run's broker, or starts a cluster of this test's own.
@@ -83,8 +83,7 @@ func (b *Broker) needOwn() {
 // script runs scripts/kafka. Its nodes inherit no pipe of ours, so Output returns when the script ends.
 func (b *Broker) script(args ...string) []byte {
 	b.t.Helper()
-	_, here, _, _ := runtime.Caller(0)
-	cmd := exec.Command(filepath.Join(filepath.Dir(here), "..", "..", "scripts", "kafka"), args...)
+	cmd := exec.Command(findScript(b.t), args...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -92,4 +91,23 @@ func (b *Broker) script(args ...string) []byte {
 		b.t.Fatalf("kafkatest: scripts/kafka %s: %v\n%s", strings.Join(args, " "), err, stderr.Bytes())
 	}
 	return out
+}
+
+// findScript looks for scripts/kafka from the test's folder upwards: a binary built with -trimpath does not know where its
+// sources are.
+func findScript(t testing.TB) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatalf("kafkatest: %v", err)
+	}
+	for ; ; dir = filepath.Dir(dir) {
+		path := filepath.Join(dir, "scripts", "kafka")
+		if _, err := os.Stat(path); err == nil {
+			return path
+		}
+		if dir == filepath.Dir(dir) {
+			t.Fatal("kafkatest: no scripts/kafka above this folder: run the tests inside a checkout of weir")
+		}
+	}
 }
