@@ -5,6 +5,7 @@ import (
 	"reflect"
 
 	"github.com/weirstream/weir/serde"
+	"github.com/weirstream/weir/serde/internal/schemaid"
 	"github.com/weirstream/weir/serde/registry"
 )
 
@@ -17,17 +18,15 @@ func (o option) avroOption(to *options) { o(to) }
 
 // options is what the options of one serde add up to.
 type options struct {
-	strategy        registry.Strategy
+	choice          schemaid.Choice
 	text            string // of Schema
 	name, namespace string
-	latest          bool
-	version         int
 	codec           Codec
 }
 
 // Subject sets the naming strategy. Default registry.TopicName.
 func Subject(s registry.Strategy) Option {
-	return option(func(o *options) { o.strategy = s })
+	return option(func(o *options) { o.choice.Strategy = s })
 }
 
 // Schema gives the schema of T as JSON instead of deriving it from the type. It is what values are read as, and written as
@@ -44,12 +43,12 @@ func Name(full string) Option {
 
 // Version writes with a fixed version of the subject and registers nothing. Default: register T's schema on first use.
 func Version(n int) Option {
-	return option(func(o *options) { o.version, o.latest = n, false })
+	return option(func(o *options) { o.choice.UseVersion(n) })
 }
 
 // UseLatest writes with the subject's latest version, looked up once, and registers nothing.
 func UseLatest() Option {
-	return option(func(o *options) { o.latest, o.version = true, 0 })
+	return option(func(o *options) { o.choice.UseLatest() })
 }
 
 // Using selects the codec. Default github.com/twmb/avro.
@@ -58,14 +57,11 @@ func Using(c Codec) Option {
 }
 
 func collect(opts []Option) options {
-	o := options{strategy: registry.TopicName, codec: twmb{}}
+	o := options{codec: twmb{}}
 	for _, opt := range opts {
 		if opt != nil {
 			opt.avroOption(&o)
 		}
-	}
-	if o.strategy == nil {
-		o.strategy = registry.TopicName
 	}
 	if o.codec == nil {
 		o.codec = twmb{}

@@ -30,12 +30,12 @@ func (w *writing) subject(t *Type) (string, error) {
 	if t != nil {
 		record = t.Name
 	}
-	return w.strategy(w.at.Topic, record, w.at.Key)
+	return w.choice.Subject(w.at, record)
 }
 
 // check asks the registry whether the schema will do, without registering it.
 func (w *writing) check() error {
-	if w.latest || w.version > 0 {
+	if w.choice.Given() {
 		_, err := w.prepare()
 		return err
 	}
@@ -61,18 +61,13 @@ func (w *writing) find() (writer, error) {
 	if err != nil {
 		return writer{}, err
 	}
-	ctx := context.Background() // the registry's own time-out ends it
 	switch {
-	case w.latest:
-		id, s, err := w.at.Registry.Latest(ctx, subject)
-		return w.given(subject, id, s, err)
-	case w.version > 0:
-		id, s, err := w.at.Registry.Version(ctx, subject, w.version)
-		return w.given(subject, id, s, err)
+	case w.choice.Given():
+		return w.given(subject)
 	case w.schema == nil:
 		return writer{}, w.errNoSchema()
 	}
-	id, err := w.at.Registry.Register(ctx, subject, w.schema.schema())
+	id, err := w.at.Registry.Register(context.Background(), subject, w.schema.schema())
 	if err != nil {
 		return writer{}, fmt.Errorf("avro: %w", err)
 	}
@@ -84,7 +79,8 @@ func (w *writing) find() (writer, error) {
 }
 
 // given makes a writer of a schema that the registry has.
-func (w *writing) given(subject string, id int, s serde.Schema, err error) (writer, error) {
+func (w *writing) given(subject string) (writer, error) {
+	id, s, err := w.choice.Find(w.at.Registry, subject)
 	if err != nil {
 		return writer{}, fmt.Errorf("avro: %w", err)
 	}

@@ -15,6 +15,7 @@ import (
 	"fmt"
 
 	"github.com/weirstream/weir/serde"
+	"github.com/weirstream/weir/serde/internal/schemaid"
 	"github.com/weirstream/weir/serde/registry"
 )
 
@@ -27,12 +28,10 @@ func (o option) jsonschemaOption(to *options) { o(to) }
 
 // options is what the options of one serde add up to.
 type options struct {
-	strategy registry.Strategy
-	text     string // of Schema
-	body     any    // a serde.Serde[T]
-	trust    bool
-	latest   bool
-	version  int
+	choice schemaid.Choice
+	text   string // of Schema
+	body   any    // a serde.Serde[T]
+	trust  bool
 }
 
 // Schema gives the schema to Registered. It is registered on first use, unless Version or UseLatest say otherwise, and
@@ -53,28 +52,25 @@ func TrustReads() Option {
 
 // Subject sets the naming strategy. Default registry.TopicName. The name of the record is the schema's title.
 func Subject(s registry.Strategy) Option {
-	return option(func(o *options) { o.strategy = s })
+	return option(func(o *options) { o.choice.Strategy = s })
 }
 
 // Version writes with a fixed version of the subject and registers nothing.
 func Version(n int) Option {
-	return option(func(o *options) { o.version, o.latest = n, false })
+	return option(func(o *options) { o.choice.UseVersion(n) })
 }
 
 // UseLatest writes with the subject's latest version, looked up once, and registers nothing.
 func UseLatest() Option {
-	return option(func(o *options) { o.latest, o.version = true, 0 })
+	return option(func(o *options) { o.choice.UseLatest() })
 }
 
 func collect(opts []Option) options {
-	o := options{strategy: registry.TopicName}
+	var o options
 	for _, opt := range opts {
 		if opt != nil {
 			opt.jsonschemaOption(&o)
 		}
-	}
-	if o.strategy == nil {
-		o.strategy = registry.TopicName
 	}
 	return o
 }

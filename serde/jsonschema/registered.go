@@ -155,7 +155,7 @@ func (b *bound[T]) subject() (string, error) {
 	if b.own != nil {
 		title = b.own.title
 	}
-	return b.strategy(b.at.Topic, title, b.at.Key)
+	return b.choice.Subject(b.at, title)
 }
 
 // prepare finds the schema to write with, and its id.
@@ -164,18 +164,13 @@ func (b *bound[T]) prepare() (writer, error) {
 	if err != nil {
 		return writer{}, err
 	}
-	ctx := context.Background()
 	switch {
-	case b.latest:
-		id, s, err := b.at.Registry.Latest(ctx, subject)
-		return b.given(subject, id, s, err)
-	case b.version > 0:
-		id, s, err := b.at.Registry.Version(ctx, subject, b.version)
-		return b.given(subject, id, s, err)
+	case b.choice.Given():
+		return b.given(subject)
 	case b.own == nil:
 		return writer{}, fmt.Errorf("jsonschema: writing %T needs jsonschema.Schema, jsonschema.Version or jsonschema.UseLatest: the type does not say its schema", *new(T))
 	}
-	id, err := b.at.Registry.Register(ctx, subject, b.schema())
+	id, err := b.at.Registry.Register(context.Background(), subject, b.schema())
 	if err != nil {
 		return writer{}, fmt.Errorf("jsonschema: %w", err)
 	}
@@ -187,7 +182,8 @@ func (b *bound[T]) schema() serde.Schema {
 }
 
 // given makes a writer of a schema that the registry has.
-func (b *bound[T]) given(subject string, id int, s serde.Schema, err error) (writer, error) {
+func (b *bound[T]) given(subject string) (writer, error) {
+	id, s, err := b.choice.Find(b.at.Registry, subject)
 	if err == nil {
 		var v *validator
 		if v, err = compileSchema(b.at.Registry, s); err == nil {
@@ -199,7 +195,7 @@ func (b *bound[T]) given(subject string, id int, s serde.Schema, err error) (wri
 
 // preflight asks the registry about the schema at Build, without registering it.
 func (b *bound[T]) preflight() error {
-	if b.latest || b.version > 0 || b.own == nil {
+	if b.choice.Given() || b.own == nil {
 		_, err := b.writer.Get(b.prepare)
 		return err
 	}
