@@ -26,7 +26,7 @@ type options struct {
 
 // Subject sets the naming strategy. Default registry.TopicName.
 func Subject(s registry.Strategy) Option {
-	return option(func(o *options) { o.choice.Strategy = s })
+	return option(func(o *options) { o.choice.UseStrategy(s) })
 }
 
 // Schema gives the schema of T as JSON instead of deriving it from the type. It is what values are read as, and written as
@@ -57,7 +57,7 @@ func Using(c Codec) Option {
 }
 
 func collect(opts []Option) options {
-	o := options{codec: twmb{}}
+	o := options{choice: schemaid.NewChoice(registry.TopicName), codec: twmb{}}
 	for _, opt := range opts {
 		if opt != nil {
 			opt.avroOption(&o)

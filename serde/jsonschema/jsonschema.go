@@ -52,7 +52,7 @@ func TrustReads() Option {
 
 // Subject sets the naming strategy. Default registry.TopicName. The name of the record is the schema's title.
 func Subject(s registry.Strategy) Option {
-	return option(func(o *options) { o.choice.Strategy = s })
+	return option(func(o *options) { o.choice.UseStrategy(s) })
 }
 
 // Version writes with a fixed version of the subject and registers nothing.
@@ -66,7 +66,7 @@ func UseLatest() Option {
 }
 
 func collect(opts []Option) options {
-	var o options
+	o := options{choice: schemaid.NewChoice(registry.TopicName)}
 	for _, opt := range opts {
 		if opt != nil {
 			opt.jsonschemaOption(&o)

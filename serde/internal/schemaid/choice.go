@@ -4,14 +4,26 @@ import (
 	"context"
 
 	"github.com/weirstream/weir/serde"
-	"github.com/weirstream/weir/serde/registry"
 )
 
 // A Choice says under which subject a serde's schema is, and which version of it to write with.
 type Choice struct {
-	Strategy registry.Strategy // nil: registry.TopicName
+	strategy Strategy
 	latest   bool
 	version  int
+}
+
+// A Strategy names subjects; see registry.Strategy.
+type Strategy = func(topic, record string, key bool) (string, error)
+
+// NewChoice chooses the serde's own schema, which is to be registered.
+func NewChoice(s Strategy) Choice { return Choice{strategy: s} }
+
+// UseStrategy names the subject by another strategy. Nil changes nothing.
+func (c *Choice) UseStrategy(s Strategy) {
+	if s != nil {
+		c.strategy = s
+	}
 }
 
 // UseVersion chooses a fixed version of the subject.
@@ -25,10 +37,7 @@ func (c *Choice) Given() bool { return c.latest || c.version > 0 }
 
 // Subject names the subject at a place of use. The record's name is empty when the schema has none.
 func (c *Choice) Subject(at serde.Binding, record string) (string, error) {
-	if c.Strategy == nil {
-		return registry.TopicName(at.Topic, record, at.Key)
-	}
-	return c.Strategy(at.Topic, record, at.Key)
+	return c.strategy(at.Topic, record, at.Key)
 }
 
 // Find asks the registry for the schema of a choice that is Given.

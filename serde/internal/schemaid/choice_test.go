@@ -19,14 +19,15 @@ func TestChoice(t *testing.T) {
 		}
 		ids = append(ids, id)
 	}
-	var own, latest, first, last schemaid.Choice
+	own := schemaid.NewChoice(registry.TopicName)
+	latest, first, last := own, own, own
 	latest.UseVersion(1)
 	latest.UseLatest()
 	first.UseLatest()
 	first.UseVersion(1)
 	last.UseVersion(2)
 	if own.Given() {
-		t.Error("the zero Choice does not register its own schema")
+		t.Error("a new Choice does not register its own schema")
 	}
 	for _, c := range []struct {
 		choice schemaid.Choice
@@ -43,8 +44,11 @@ func TestChoice(t *testing.T) {
 
 func TestChoiceOfSubject(t *testing.T) {
 	at := serde.Binding{Topic: "orders", Key: true}
-	named := schemaid.Choice{Strategy: registry.RecordName}
-	for want, c := range map[string]schemaid.Choice{"orders-key": {}, "shop.Order": named} {
+	byTopic := schemaid.NewChoice(registry.TopicName)
+	byTopic.UseStrategy(nil)
+	named := byTopic
+	named.UseStrategy(registry.RecordName)
+	for want, c := range map[string]schemaid.Choice{"orders-key": byTopic, "shop.Order": named} {
 		if got, err := c.Subject(at, "shop.Order"); err != nil || got != want {
 			t.Errorf("subject %q, %v; want %q", got, err, want)
 		}
