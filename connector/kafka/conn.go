@@ -20,6 +20,8 @@ type dialer struct {
 	timeout  time.Duration
 	log      *slog.Logger
 	often    sometimes // what may be said often
+	buffers  buffers
+	codecs   codecs
 }
 
 // A conn is a connection to one broker, with one user at a time: sarama holds a Broker's lock until the answer is there, so two

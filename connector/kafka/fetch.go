@@ -1,7 +1,6 @@
 package kafka
 
 import (
-	"context"
 	"time"
 
 	"github.com/IBM/sarama"
@@ -69,7 +68,7 @@ type wish struct {
 }
 
 func (l *line) run() {
-	var c *conn
+	var c *pipe
 	defer func() {
 		if c != nil {
 			c.drop()
@@ -86,13 +85,13 @@ func (l *line) run() {
 				return
 			}
 		}
-		var answer *sarama.FetchResponse
+		var answer *fetched
 		var err error
 		if c == nil {
-			c, err = l.f.reads.dialer.open(ctx, l.f.addr)
+			c, err = l.f.reads.dialer.openPipe(ctx, l.f.addr)
 		}
 		if err == nil {
-			answer, err = l.ask(ctx, c, wishes, wait)
+			answer, err = c.fetch(ctx, &l.f.reads.buffers, wishes, wait)
 		}
 		if err != nil {
 			if c != nil {
@@ -107,27 +106,6 @@ func (l *line) run() {
 		}
 		l.deliver(wishes, answer)
 	}
-}
-
-func (l *line) ask(ctx context.Context, c *conn, wishes []wish, wait time.Duration) (*sarama.FetchResponse, error) {
-	request := &sarama.FetchRequest{
-		Version:      11,
-		MaxWaitTime:  int32(wait.Milliseconds()),
-		MinBytes:     1,
-		MaxBytes:     answerBytes,
-		Isolation:    sarama.ReadUncommitted,
-		SessionID:    0,
-		SessionEpoch: -1, // no session: each request says all that it wants
-	}
-	for _, w := range wishes {
-		if w.how.Committed {
-			request.Isolation = sarama.ReadCommitted
-		}
-		request.AddBlock(w.at.Topic, w.at.Partition, w.from, w.share, -1)
-	}
-	stop := c.during(ctx)
-	defer stop()
-	return c.Fetch(request)
 }
 
 // plan takes what is wanted now: nil is nothing. All of a request are of one isolation, because it is the request's.
@@ -215,28 +193,32 @@ func (l *line) failed(wishes []wish, err error) {
 }
 
 // deliver hands an answer to its cursors.
-func (l *line) deliver(wishes []wish, answer *sarama.FetchResponse) {
+func (l *line) deliver(wishes []wish, answer *fetched) {
 	r := l.f.reads
-	if answer.ThrottleTime > 0 {
-		r.log.Debug("kafka: the broker throttles fetches", "broker", l.f.addr, "for", answer.ThrottleTime)
+	if answer.throttle > 0 {
+		r.log.Debug("kafka: the broker throttles fetches", "broker", l.f.addr, "for", answer.throttle)
 	}
-	found := unpackAll(wishes, answer)
+	found := r.unpackAll(wishes, answer)
+	answer.buffer.release()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i, w := range wishes {
 		w.fetching = false
+		block := &answer.blocks[i]
 		if w.closed {
+			if b := found[i].batch; b != nil {
+				b.Release()
+			}
 			continue
 		}
-		block := answer.GetBlock(w.at.Topic, w.at.Partition)
 		switch {
-		case block == nil: // throttled, or an old session: ask again
-		case block.Err != sarama.ErrNoError:
-			l.refusedLocked(w.cursor, block.Err)
+		case !block.known: // throttled, or an old session: ask again
+		case block.err != sarama.ErrNoError:
+			l.refusedLocked(w.cursor, block.err)
 		case found[i].err != nil:
 			w.failLocked(found[i].err)
 		default:
-			w.tookLocked(block, found[i].batch)
+			w.tookLocked(block, found[i])
 		}
 	}
 	l.f.wakeLocked()
@@ -245,37 +227,56 @@ func (l *line) deliver(wishes []wish, answer *sarama.FetchResponse) {
 // unpacked is what came of one wish.
 type unpacked struct {
 	batch *wire.Batch
+	cut   bool // there is something, and not one whole batch of it came
 	err   error
 }
 
 // smallShare is the part of an answer below which a batch is copied out of it.
 const smallShare = 16
 
-func unpackAll(wishes []wish, answer *sarama.FetchResponse) []unpacked {
+// unpackAll unpacks the answer. Batches that point into its buffer have a hold on it.
+func (d *dialer) unpackAll(wishes []wish, answer *fetched) []unpacked {
 	found := make([]unpacked, len(wishes))
+	inside := make([]bool, len(wishes))
 	total := 0
 	for i, w := range wishes {
-		if block := answer.GetBlock(w.at.Topic, w.at.Partition); block != nil && block.Err == sarama.ErrNoError {
-			found[i].batch, found[i].err = unpack(w.at, w.from, w.how, block)
+		if block := &answer.blocks[i]; block.known && block.err == sarama.ErrNoError {
+			found[i].batch, inside[i], found[i].err = d.unpack(w, block)
+			found[i].cut = found[i].batch == nil && block.isCut()
 		}
 		if b := found[i].batch; b != nil {
 			total += b.Bytes
 		}
 	}
-	for _, f := range found {
-		if f.batch != nil && len(f.batch.Records) > 0 && f.batch.Bytes < total/smallShare {
+	for i, f := range found {
+		switch {
+		case !inside[i]:
+		case f.batch.Bytes < total/smallShare:
 			detach(f.batch)
+		default:
+			keep(f.batch, answer.buffer)
 		}
 	}
 	return found
 }
 
+// keep gives a batch a hold on the answer that it points into.
+func keep(b *wire.Batch, in *buffer) {
+	in.hold()
+	free := b.Free
+	b.Free = func() {
+		free()
+		in.release()
+	}
+}
+
 // tookLocked moves the cursor on.
-func (c *cursor) tookLocked(block *sarama.FetchResponseBlock, b *wire.Batch) {
-	c.high, c.stable = block.HighWaterMarkOffset, block.LastStableOffset
+func (c *cursor) tookLocked(block *block, u unpacked) {
+	c.high, c.stable = block.high, block.stable
+	b := u.batch
 	if b == nil {
-		if isCut(block) {
-			c.share = min(c.share*2, fetchBytesMost) // there is something, and not one whole batch of it came
+		if u.cut {
+			c.share = min(c.share*2, fetchBytesMost)
 		}
 		c.tell()
 		return

@@ -5,8 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/IBM/sarama"
-
 	"github.com/weirstream/weir/internal/wire"
 )
 
@@ -45,10 +43,9 @@ func (l *lane) append(n uint64, at int64, key, value []byte, headers []wire.Head
 		l.sealLocked(p)
 		p = l.parcelLocked(n)
 	}
-	before := p.heads.size + p.data.size
+	before := cap(p.data)
 	p.put(at, key, value, headers)
-	p.bytes += size
-	if p.heads.size+p.data.size != before {
+	if cap(p.data) != before {
 		l.w.grew(p)
 	}
 	l.mu.Unlock()
@@ -120,7 +117,7 @@ func (l *lane) headOf() uint64 {
 }
 
 // head is the parcel to send now; it is in flight from then on.
-func (l *lane) head(id producer) *parcel {
+func (l *lane) head(id producer) (*parcel, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.listed = false
@@ -129,9 +126,11 @@ func (l *lane) head(id producer) *parcel {
 	l.inFlight = p
 	if p.batch == nil {
 		p.sequence = l.takeLocked(p)
-		p.toBatch(l.w.codec, id, l.w.tx != nil)
+		err := p.pack(l.w.how.Compression, &l.w.codecs, id, l.w.tx != nil)
+		l.w.grew(p)
+		return p, err
 	}
-	return p
+	return p, nil
 }
 
 func (l *lane) takeLocked(p *parcel) int32 {
@@ -143,7 +142,7 @@ func (l *lane) takeLocked(p *parcel) int32 {
 		}
 	}
 	first := c.next
-	c.next = int32((int64(first) + int64(len(p.records))) & 0x7fffffff)
+	c.next = int32((int64(first) + int64(p.records)) & 0x7fffffff)
 	return first
 }
 
@@ -177,6 +176,3 @@ type producer struct {
 	id    int64
 	epoch int16
 }
-
-// codecOf is sarama's name of a compression.
-func codecOf(c wire.Compression) sarama.CompressionCodec { return sarama.CompressionCodec(c) }

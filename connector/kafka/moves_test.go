@@ -95,7 +95,7 @@ func TestSmallSharesDoNotKeepTheAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	var found []unpacked
-	conn, err := r.log.dialer.open(r.ctx, r.brokers[0])
+	conn, err := r.log.dialer.openPipe(r.ctx, r.brokers[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,12 +104,11 @@ func TestSmallSharesDoNotKeepTheAnswer(t *testing.T) {
 	for p := range int32(2) {
 		wishes = append(wishes, wish{&cursor{at: wire.TopicPartition{Topic: topic, Partition: p}}, 0, 2 << 20})
 	}
-	line := &line{}
-	answer, err := line.ask(r.ctx, conn, wishes, 0)
+	answer, err := conn.fetch(r.ctx, &r.log.buffers, wishes, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	found = unpackAll(wishes, answer)
+	found = r.log.unpackAll(wishes, answer)
 	if found[0].batch == nil || found[1].batch == nil {
 		t.Skip("the broker answered for one partition only")
 	}

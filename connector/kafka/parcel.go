@@ -1,10 +1,9 @@
 package kafka
 
 import (
+	"encoding/binary"
+	"hash/crc32"
 	"time"
-	"unsafe"
-
-	"github.com/IBM/sarama"
 
 	"github.com/weirstream/weir/internal/wire"
 )
@@ -13,140 +12,102 @@ const (
 	// recordOverhead is the most that a record takes in a batch beside its key, value and headers, and headerOverhead what a header does.
 	recordOverhead = 36
 	headerOverhead = 10
-	// batchOverhead is a batch's own head.
-	batchOverhead = 61
-	// timeSpan is how far apart in milliseconds the times of a batch's records may be: sarama counts them in nanoseconds.
+	// timeSpan is how far apart in milliseconds the times of a batch's records may be.
 	timeSpan = 1 << 42
 )
 
-// A parcel is a batch of records of one checkpoint on their way to one partition. Its lane's lock guards it until it is sealed;
-// then whoever sends it has it. Parcels are used again, with the memory they grew.
+// A parcel is a batch of records of one checkpoint on their way to one partition, encoded as it will leave. Its lane's lock guards it
+// until it is sealed; then whoever sends it has it. Parcels are used again, with the memory they grew.
 type parcel struct {
 	lane    *lane
 	n       uint64 // the checkpoint it belongs to
-	bytes   int    // of its encoding, at most
 	due     bool   // it is old enough to go
 	closes  time.Time
 	counted int64 // of its memory, in the writer's account
 
 	first, last int64 // the lowest and highest time, first not below zero
-	records     []*sarama.Record
-	heads       slab[sarama.Record]
-	data        slab[byte]
+	records     int32
+	data        []byte // the head, empty until the parcel leaves, and the records
+	packed      []byte // the same compressed
 
-	sequence int32 // assigned when it first leaves, and kept when it is sent again: the broker tells a repetition by it
-	batch    *sarama.RecordBatch
+	sequence int32  // assigned when it first leaves, and kept when it is sent again: the broker tells a repetition by it
+	batch    []byte // what is sent; nil before the parcel leaves
 }
 
-// put copies a record in.
+// put encodes a record.
 func (p *parcel) put(at int64, key, value []byte, headers []wire.Header) {
-	if len(p.records) == 0 {
+	if p.records == 0 {
 		p.first, p.last = max(at, 0), at
+		p.data = append(p.data[:0], make([]byte, batchHead)...)
 	}
 	p.last = max(p.last, at)
-	r := &p.heads.take(1)[0]
-	*r = sarama.Record{
-		TimestampDelta: time.Duration(at-p.first) * time.Millisecond,
-		OffsetDelta:    int64(len(p.records)),
-		Key:            p.keep(key),
-		Value:          p.keep(value),
+	since, n := at-p.first, int64(p.records)
+	size := 1 + varintSize(since) + varintSize(n) + sizedSize(key) + sizedSize(value) + varintSize(int64(len(headers)))
+	for _, h := range headers {
+		size += varintSize(int64(len(h.Key))) + len(h.Key) + sizedSize(h.Value)
 	}
-	if len(headers) > 0 {
-		r.Headers = p.keepHeaders(headers)
+	b := appendVarint(p.data, int64(size))
+	b = append(b, 0) // attributes
+	b = appendVarint(b, since)
+	b = appendVarint(b, n)
+	b = appendSized(b, key)
+	b = appendSized(b, value)
+	b = appendVarint(b, int64(len(headers)))
+	for _, h := range headers {
+		b = append(appendVarint(b, int64(len(h.Key))), h.Key...)
+		b = appendSized(b, h.Value)
 	}
-	p.records = append(p.records, r)
+	p.data = b
+	p.records++
 }
 
-// keep copies bytes, and keeps the difference between nothing and null.
-func (p *parcel) keep(b []byte) []byte {
-	if b == nil {
-		return nil
+// appendSized appends bytes with their length before them; null has -1.
+func appendSized(b, v []byte) []byte {
+	if v == nil {
+		return append(b, 1)
 	}
-	to := p.data.take(len(b))
-	copy(to, b)
-	return to
+	return append(appendVarint(b, int64(len(v))), v...)
 }
 
-func (p *parcel) keepHeaders(headers []wire.Header) []*sarama.RecordHeader {
-	list := make([]sarama.RecordHeader, len(headers))
-	out := make([]*sarama.RecordHeader, len(headers))
-	for i, h := range headers {
-		list[i] = sarama.RecordHeader{Key: []byte(h.Key), Value: p.keep(h.Value)}
-		out[i] = &list[i]
-	}
-	return out
-}
+func sizedSize(v []byte) int { return varintSize(int64(len(v))) + len(v) }
 
 // fits reports whether one more record of this size and time belongs into the parcel.
 func (p *parcel) fits(size, most int, at int64) bool {
-	return len(p.records) == 0 || p.bytes+size <= most && at-p.first < timeSpan && p.first-at < timeSpan
+	return p.records == 0 || len(p.data)+size <= most && at-p.first < timeSpan && p.first-at < timeSpan
 }
 
-// toBatch is the parcel as sarama encodes it. The encoding is kept in it for the next try.
-func (p *parcel) toBatch(codec sarama.CompressionCodec, id producer, transactional bool) *sarama.RecordBatch {
-	if p.batch == nil {
-		p.batch = &sarama.RecordBatch{
-			Version:          2,
-			Codec:            codec,
-			CompressionLevel: sarama.CompressionLevelDefault,
-			LastOffsetDelta:  int32(len(p.records) - 1),
-			FirstTimestamp:   time.UnixMilli(p.first),
-			MaxTimestamp:     time.UnixMilli(max(p.last, p.first)),
-			ProducerID:       id.id,
-			ProducerEpoch:    id.epoch,
-			FirstSequence:    p.sequence,
-			Records:          p.records,
-			IsTransactional:  transactional,
+// pack makes the batch that is sent, once: it is the same for every try.
+func (p *parcel) pack(how wire.Compression, c *codecs, id producer, transactional bool) error {
+	b := p.data
+	if how != wire.None {
+		body, err := c.shrink(how, p.data[batchHead:])
+		if err != nil {
+			return err
 		}
+		p.packed = append(append(p.packed[:0], make([]byte, batchHead)...), body...)
+		b = p.packed
 	}
-	return p.batch
+	attributes := uint16(how)
+	if transactional {
+		attributes |= attrTransactional
+	}
+	binary.BigEndian.PutUint32(b[batchLengthAt:], uint32(len(b)-batchLengthAt-4))
+	b[batchFormatAt] = 2
+	binary.BigEndian.PutUint16(b[21:], attributes)
+	binary.BigEndian.PutUint32(b[23:], uint32(p.records-1))
+	binary.BigEndian.PutUint64(b[27:], uint64(p.first))
+	binary.BigEndian.PutUint64(b[35:], uint64(max(p.last, p.first)))
+	binary.BigEndian.PutUint64(b[43:], uint64(id.id))
+	binary.BigEndian.PutUint16(b[51:], uint16(id.epoch))
+	binary.BigEndian.PutUint32(b[53:], uint32(p.sequence))
+	binary.BigEndian.PutUint32(b[57:], uint32(p.records))
+	binary.BigEndian.PutUint32(b[batchSumAt:], crc32.Checksum(b[batchSummed:], castagnoli))
+	p.batch = b
+	return nil
 }
 
 // memory is what the parcel holds, whatever of it is in use.
-func (p *parcel) memory() int64 {
-	return int64(p.heads.size)*int64(unsafe.Sizeof(sarama.Record{})+8) + int64(p.data.size)
-}
+func (p *parcel) memory() int64 { return int64(cap(p.data) + cap(p.packed)) }
 
 // empty makes it ready for other records.
-func (p *parcel) empty() {
-	clear(p.records)
-	heads, data, records := p.heads, p.data, p.records[:0]
-	heads.reset()
-	data.reset()
-	*p = parcel{heads: heads, data: data, records: records}
-}
-
-// A slab hands out pieces of memory that stay where they are while it grows. Its chunks double in size and are kept by reset.
-type slab[T any] struct {
-	chunks [][]T
-	at     int // the chunk in use
-	used   int // of it
-	size   int // of all
-}
-
-const slabFirst = 32
-
-func (s *slab[T]) take(n int) []T {
-	for {
-		if s.at < len(s.chunks) {
-			if c := s.chunks[s.at]; s.used+n <= len(c) {
-				s.used += n
-				return c[s.used-n : s.used : s.used]
-			}
-			s.at++
-			s.used = 0
-			continue
-		}
-		c := make([]T, max(n, s.size, slabFirst))
-		s.chunks = append(s.chunks, c)
-		s.size += len(c)
-	}
-}
-
-func (s *slab[T]) reset() {
-	// One chunk of the whole size serves the next time better than many small ones.
-	if len(s.chunks) > 1 {
-		s.chunks = [][]T{make([]T, s.size)}
-	}
-	s.at, s.used = 0, 0
-}
+func (p *parcel) empty() { *p = parcel{data: p.data[:0], packed: p.packed[:0]} }

@@ -1,8 +1,10 @@
 package kafka
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -11,18 +13,27 @@ import (
 	"github.com/weirstream/weir/internal/wire"
 )
 
-// requestBytes is about the size of a produce request when there is more to send than that.
-const requestBytes = 4 << 20
-
 // A sender produces on one connection to one broker for the lanes that it leads. Several requests are under way; no two of them have
 // the same lane.
 type sender struct {
-	w      *writer
-	addr   string
-	ready  []*lane // w.mu
-	wake   chan struct{}
-	broken atomic.Bool // an answer did not come: the connection is of no more use
+	w     *writer
+	addr  string
+	ready []*lane // w.mu
+	wake  chan struct{}
+	route *route // in use; nil before the first and after a broken one
 }
+
+// A route is a connection with what is under way on it.
+type route struct {
+	*pipe
+	flying chan *shipment // in the order they were sent
+	slots  chan struct{}  // one token for each that is under way
+	slow   atomic.Int64   // the broker wants no request before, in Unix ms
+	broken atomic.Bool    // an answer did not come: the connection is of no more use
+}
+
+// mostFlying is how many requests are under way on a connection.
+const mostFlying = 5
 
 func newSender(w *writer, addr string) *sender {
 	s := &sender{w: w, addr: addr, wake: make(chan struct{}, 1)}
@@ -31,12 +42,7 @@ func newSender(w *writer, addr string) *sender {
 }
 
 func (s *sender) run() {
-	var c *conn
-	defer func() {
-		if c != nil {
-			c.drop()
-		}
-	}()
+	defer s.leave()
 	for {
 		lanes := s.take()
 		if lanes == nil {
@@ -47,20 +53,56 @@ func (s *sender) run() {
 				return
 			}
 		}
-		if s.broken.CompareAndSwap(true, false) && c != nil {
-			c.drop()
-			c = nil
+		if s.route != nil && s.route.broken.Load() {
+			s.leave()
 		}
-		if c == nil {
-			var err error
-			if c, err = s.w.dialer.open(s.w.ctx, s.addr); err != nil {
+		if s.route == nil {
+			p, err := s.w.dialer.openPipe(s.w.ctx, s.addr)
+			if err != nil {
 				s.unsent(lanes, err)
 				continue
 			}
+			s.enter(p)
 		}
-		stop := c.during(s.w.ctx)
-		s.send(c, lanes)
+		stop := s.route.during(s.w.ctx)
+		s.send(lanes)
 		stop()
+	}
+}
+
+func (s *sender) enter(p *pipe) {
+	r := &route{pipe: p, flying: make(chan *shipment, mostFlying), slots: make(chan struct{}, mostFlying)}
+	s.route = r
+	s.w.done.Go(func() { s.listen(r) })
+}
+
+func (s *sender) leave() {
+	if s.route != nil {
+		s.route.drop()
+		close(s.route.flying)
+		s.route = nil
+	}
+}
+
+// listen reads the answers. It must not use the connection in any other way.
+func (s *sender) listen(r *route) {
+	var dead error
+	var b []byte
+	for sh := range r.flying {
+		var list []receipt
+		if dead == nil {
+			var err error
+			if b, err = r.receive(sh.id, func(n int) []byte { return slices.Grow(b[:0], n)[:n] }); err == nil {
+				var wait time.Duration
+				if list, wait, err = sh.receipts(b); wait > 0 {
+					s.w.dialer.log.Debug("kafka: the broker throttles writes", "broker", s.addr, "for", wait)
+					r.slow.Store(time.Now().Add(wait).UnixMilli())
+				}
+			}
+			dead = err
+		}
+		<-r.slots
+		s.answered(r, sh.parcels, list, dead)
 	}
 }
 
@@ -90,14 +132,7 @@ func (s *sender) unsent(lanes []*lane, err error) {
 	}
 }
 
-// A shipment is the parcels of one request.
-type shipment struct {
-	request *sarama.ProduceRequest
-	parcels []*parcel
-	bytes   int
-}
-
-func (s *sender) send(c *conn, lanes []*lane) {
+func (s *sender) send(lanes []*lane) {
 	var open [2]shipment // by transactional id
 	for _, l := range lanes {
 		id, txID := s.w.id, (*string)(nil)
@@ -105,65 +140,77 @@ func (s *sender) send(c *conn, lanes []*lane) {
 		if s.w.tx != nil {
 			slot, txID, id = s.w.tx.identity(l)
 		}
-		p := l.head(id)
-		sh := &open[slot]
-		if sh.request == nil {
-			sh.request = &sarama.ProduceRequest{
-				Version: 8, TransactionalID: txID, RequiredAcks: sarama.WaitForAll, Timeout: int32(produceTimeout.Milliseconds()),
-			}
+		p, err := l.head(id)
+		if err != nil {
+			s.w.fail(fmt.Errorf("cannot encode a batch for topic %q: %w", l.at.Topic, err))
+			return
 		}
-		sh.request.AddBatch(l.at.Topic, l.at.Partition, p.batch)
-		sh.parcels = append(sh.parcels, p)
-		if sh.bytes += p.bytes; sh.bytes >= requestBytes {
-			s.ship(c, *sh)
+		sh := &open[slot]
+		sh.txID = txID
+		if sh.add(p); sh.bytes >= requestBytes {
+			s.ship(*sh)
 			*sh = shipment{}
 		}
 	}
 	for _, sh := range open {
-		if sh.request != nil {
-			s.ship(c, sh)
+		if len(sh.parcels) > 0 {
+			s.ship(sh)
 		}
 	}
 }
 
-// ship sends a request. The answer comes on the connection's own goroutine, which must not use the connection.
-func (s *sender) ship(c *conn, sh shipment) {
-	err := c.AsyncProduce(sh.request, func(answer *sarama.ProduceResponse, err error) { s.answered(sh.parcels, answer, err) })
-	if err != nil {
-		s.answered(sh.parcels, nil, err)
+// ship sends a request. Its parcels are handed to listen when they are written, not before: an answer may let them be used anew.
+func (s *sender) ship(sh shipment) {
+	r := s.route
+	if err := r.write(s.w.ctx, &sh); err != nil {
+		s.answered(r, sh.parcels, nil, err)
 	}
 }
 
-func (s *sender) answered(parcels []*parcel, answer *sarama.ProduceResponse, err error) {
+func (r *route) write(ctx context.Context, sh *shipment) (err error) {
+	if r.renewDue() {
+		for range mostFlying { // sarama needs the connection for itself
+			r.slots <- struct{}{}
+		}
+		err = r.renew()
+		for range mostFlying {
+			<-r.slots
+		}
+		if err != nil {
+			return err
+		}
+	}
+	r.throttle = time.UnixMilli(r.slow.Load())
+	r.slots <- struct{}{}
+	if sh.id, err = r.pipe.send(ctx, sh.request(r.pipe)); err != nil {
+		<-r.slots
+		return err
+	}
+	r.flying <- sh
+	return nil
+}
+
+func (s *sender) answered(r *route, parcels []*parcel, list []receipt, err error) {
 	if err != nil {
 		if s.w.ctx.Err() != nil {
 			return
 		}
-		var bad sarama.PacketEncodingError
-		if errors.As(err, &bad) {
-			s.w.fail(fmt.Errorf("cannot encode a batch for topic %q: %w", parcels[0].lane.at.Topic, err))
-			return
-		}
-		s.broken.Store(true)
+		r.broken.Store(true)
 		for _, p := range parcels {
 			s.retry(p, err)
 		}
 		return
 	}
-	if answer.ThrottleTime > 0 {
-		s.w.dialer.log.Debug("kafka: the broker throttles writes", "broker", s.addr, "for", answer.ThrottleTime)
-	}
-	for _, p := range parcels {
-		block := answer.GetBlock(p.lane.at.Topic, p.lane.at.Partition)
-		switch {
-		case block == nil:
+	for i, p := range parcels {
+		switch a := list[i]; {
+		case !a.known:
 			s.retry(p, errors.New("the broker's answer leaves the partition out"))
-		case block.Err == sarama.ErrNoError && block.Offset >= 0:
-			s.w.acknowledged(p, block.Offset)
-		case again(block.Err):
-			s.retry(p, block.Err)
+		case a.err == sarama.ErrNoError && a.offset >= 0:
+			s.w.acknowledged(p, a.offset)
+		case again(a.err):
+			s.retry(p, a.err)
 		default:
-			s.w.fail(refusal(p, block))
+			s.w.fail(refusal(p, a))
 		}
 	}
 }
@@ -193,14 +240,14 @@ func again(k sarama.KError) bool {
 }
 
 // refusal says what the broker will not take.
-func refusal(p *parcel, block *sarama.ProduceResponseBlock) error {
+func refusal(p *parcel, a receipt) error {
 	words := ""
-	if block.ErrorMessage != nil {
-		words = ": " + *block.ErrorMessage
+	if a.words != "" {
+		words = ": " + a.words
 	}
 	return fmt.Errorf("topic %q partition %d refuses %d records of checkpoint %d with times from %v to %v%s: %w",
-		p.lane.at.Topic, p.lane.at.Partition, len(p.records), p.n,
-		time.UnixMilli(p.first).UTC(), time.UnixMilli(p.last).UTC(), words, named(block.Err))
+		p.lane.at.Topic, p.lane.at.Partition, p.records, p.n,
+		time.UnixMilli(p.first).UTC(), time.UnixMilli(p.last).UTC(), words, named(a.err))
 }
 
 var _ wire.Writer = (*writer)(nil)

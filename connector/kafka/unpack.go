@@ -1,15 +1,12 @@
 package kafka
 
 import (
+	"cmp"
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"sync"
 	"unsafe"
-
-	"github.com/IBM/sarama"
 
 	"github.com/weirstream/weir/internal/wire"
 )
@@ -17,57 +14,65 @@ import (
 // recordSize is what a record takes in memory beside its bytes.
 const recordSize = int(unsafe.Sizeof(wire.Record{}))
 
-var errOldFormat = errors.New("the partition holds message sets of format 0 or 1, which brokers older than 0.11 wrote; only format 2 is read")
-
 // records are reused: a batch's are given back by its Release.
 var records = sync.Pool{New: func() any { return new([]wire.Record) }}
 
 // unpack makes a batch of a partition's answer: the records from the asked offset on, without those of aborted transactions and without
 // markers. nil is an answer without one whole batch. What came of an offset before the asked one, because batches come whole, is left out.
-func unpack(at wire.TopicPartition, from int64, how wire.ReadOptions, block *sarama.FetchResponseBlock) (*wire.Batch, error) {
-	next := from
-	n := 0
-	for _, set := range block.RecordsSet {
-		if set.RecordBatch == nil {
-			return nil, errOldFormat
-		}
-		if !set.RecordBatch.PartialTrailingRecord {
-			n += len(set.RecordBatch.Records)
-			next = max(next, set.RecordBatch.LastOffset()+1)
-		}
-	}
-	if n == 0 {
-		next = max(next, emptyEnd(block))
-		if next == from {
-			return nil, nil
-		}
-	}
-	b := &wire.Batch{TopicPartition: at, Next: next, High: block.HighWaterMarkOffset, Stable: block.LastStableOffset}
+// inside reports whether the batch points into the answer.
+func (d *dialer) unpack(w wish, answer *block) (b *wire.Batch, inside bool, err error) {
+	next := w.from
 	into := records.Get().(*[]wire.Record)
-	list := slices.Grow((*into)[:0], n)
-	dropped := newAborted(how.Committed, block.AbortedTransactions)
-	for _, set := range block.RecordsSet {
-		rb := set.RecordBatch
-		if rb.PartialTrailingRecord || dropped.drops(rb) {
+	list := (*into)[:0]
+	defer func() {
+		if b == nil {
+			putRecords(into, list)
+		}
+	}()
+	dropped := newAborted(w.how.Committed, answer.aborted)
+	for rest := answer.records; len(rest) > 0; {
+		rb, after, whole, err := splitBatch(rest)
+		if err != nil {
+			return nil, false, err
+		}
+		if !whole {
+			break
+		}
+		rest = after
+		next = max(next, rb.last+1)
+		if dropped.drops(&rb) {
 			continue
 		}
-		var err error
-		if list, err = appendRecords(list, from, how.Headers, rb); err != nil {
-			return nil, err
+		plain, err := d.codecs.expand(rb.compression(), rb.records)
+		if err != nil {
+			return nil, false, fmt.Errorf("the batch at offset %d: %w", rb.first, err)
+		}
+		inside = inside || rb.compression() == wire.None
+		list = slices.Grow(list, min(max(rb.count, 0), len(plain)/leastRecord+1))
+		if list, err = rb.appendTo(list, plain, w.from, w.how.Headers); err != nil {
+			return nil, false, err
 		}
 	}
-	b.Records = list
+	if next == w.from {
+		return nil, false, nil
+	}
+	b = &wire.Batch{TopicPartition: w.at, Records: list, Next: next, High: answer.high, Stable: answer.stable}
 	for i := range list {
 		b.Bytes += len(list[i].Key) + len(list[i].Value)
 	}
 	b.Bytes += recordSize * len(list)
 	b.Free = func() {
-		clear(list) // or the pool would keep the answer's memory
-		*into = list[:0]
-		records.Put(into)
+		putRecords(into, list)
 		b.Records = nil
 	}
-	return b, nil
+	return b, inside && len(list) > 0, nil
+}
+
+// putRecords gives a list back, without what it points to, or the pool would keep the memory of answers.
+func putRecords(into *[]wire.Record, list []wire.Record) {
+	clear(list)
+	*into = list[:0]
+	records.Put(into)
 }
 
 // detach copies a batch's bytes out of the answer that it came in. One slow partition would otherwise keep the memory of a whole
@@ -100,85 +105,49 @@ func headerBytes(list []wire.Record) (n int) {
 	return n
 }
 
-func appendRecords(list []wire.Record, from int64, headers bool, rb *sarama.RecordBatch) ([]wire.Record, error) {
-	base, appendTime := int64(-1), int64(-1)
-	if !rb.FirstTimestamp.IsZero() {
-		base = rb.FirstTimestamp.UnixMilli()
-	}
-	if rb.LogAppendTime {
-		appendTime = rb.MaxTimestamp.UnixMilli()
-	}
-	for _, r := range rb.Records {
-		offset := rb.FirstOffset + r.OffsetDelta
-		if offset < from {
-			continue
-		}
-		if offset > rb.LastOffset() {
-			return nil, fmt.Errorf("the batch at offset %d claims to end at %d and has a record of offset %d", rb.FirstOffset, rb.LastOffset(), offset)
-		}
-		record := wire.Record{Offset: offset, Time: appendTime, Key: r.Key, Value: r.Value}
-		if !rb.LogAppendTime {
-			record.Time = base + r.TimestampDelta.Milliseconds()
-		}
-		if headers && len(r.Headers) > 0 {
-			record.Headers = make([]wire.Header, len(r.Headers))
-			for i, h := range r.Headers {
-				record.Headers[i] = wire.Header{Key: string(h.Key), Value: h.Value}
-			}
-		}
-		list = append(list, record)
-	}
-	return list, nil
-}
-
 // aborted knows, while it is led through the batches of an answer in order, which producers' transactions were aborted.
 type aborted struct {
-	ahead []*sarama.AbortedTransaction // by first offset
-	now   map[int64]bool               // producer ids within an aborted transaction
+	ahead []abortedTx    // by first offset
+	now   map[int64]bool // producer ids within an aborted transaction
 }
 
-func newAborted(committed bool, list []*sarama.AbortedTransaction) *aborted {
+func newAborted(committed bool, list []abortedTx) aborted {
 	if !committed || len(list) == 0 {
-		return &aborted{}
+		return aborted{}
 	}
-	slices.SortFunc(list, func(a, b *sarama.AbortedTransaction) int { return int(min(max(a.FirstOffset-b.FirstOffset, -1), 1)) })
-	return &aborted{ahead: list, now: make(map[int64]bool)}
+	slices.SortFunc(list, func(a, b abortedTx) int { return cmp.Compare(a.first, b.first) })
+	return aborted{ahead: list, now: make(map[int64]bool)}
 }
 
 // drops reports whether a batch is not to be seen: a marker, or part of an aborted transaction.
-func (a *aborted) drops(rb *sarama.RecordBatch) bool {
-	for len(a.ahead) > 0 && a.ahead[0].FirstOffset <= rb.LastOffset() {
-		a.now[a.ahead[0].ProducerID] = true
+func (a *aborted) drops(rb *recordBatch) bool {
+	for len(a.ahead) > 0 && a.ahead[0].first <= rb.last {
+		a.now[a.ahead[0].producer] = true
 		a.ahead = a.ahead[1:]
 	}
-	if rb.Control {
-		if isAbort(rb) {
-			delete(a.now, rb.ProducerID)
+	if rb.has(attrControl) {
+		if a.now != nil && rb.isAbort() {
+			delete(a.now, rb.producer)
 		}
 		return true
 	}
-	return rb.IsTransactional && a.now[rb.ProducerID]
+	return rb.has(attrTransactional) && a.now[rb.producer]
 }
 
 // isAbort reports whether a marker ends its transaction by an abort: its key is a version and a type, 0 for an abort.
-func isAbort(rb *sarama.RecordBatch) bool {
-	return len(rb.Records) > 0 && len(rb.Records[0].Key) >= 4 && binary.BigEndian.Uint16(rb.Records[0].Key[2:]) == 0
+func (rb *recordBatch) isAbort() bool {
+	marker, err := rb.appendTo(nil, rb.records, rb.first, false)
+	return err == nil && len(marker) > 0 && len(marker[0].Key) >= 4 && binary.BigEndian.Uint16(marker[0].Key[2:]) == 0
 }
 
 // isCut reports whether an answer has the beginning of a batch and not its end. One with nothing at all had no room left for the partition.
-func isCut(block *sarama.FetchResponseBlock) bool {
-	return block.Partial || slices.ContainsFunc(block.RecordsSet, func(set *sarama.Records) bool {
-		return set.RecordBatch != nil && set.RecordBatch.PartialTrailingRecord
-	})
-}
-
-// emptyEnd is the offset after an answer that holds nothing but batches without records: the cleaner leaves them to remember a
-// producer's last sequence. sarama drops them from the answer and keeps where they ended to itself; without it a reader that meets them
-// at the end of a partition would ask for them for ever. It is read, not written, and a test fails if sarama renames it.
-func emptyEnd(block *sarama.FetchResponseBlock) int64 {
-	v := reflect.ValueOf(block).Elem().FieldByName("recordsNextOffset")
-	if !v.IsValid() || v.Kind() != reflect.Pointer || v.IsNil() {
-		return -1
+func (b *block) isCut() bool {
+	for rest := b.records; len(rest) > 0; {
+		_, after, whole, err := splitBatch(rest)
+		if err != nil || !whole {
+			return true
+		}
+		rest = after
 	}
-	return v.Elem().Int()
+	return false
 }

@@ -32,14 +32,13 @@ const (
 // partition is part of the transaction). The answer frees the lane for its next parcel, or sends the same again.
 type writer struct {
 	*dialer
-	log   *clusterLog
-	how   wire.WriterConfig
-	codec sarama.CompressionCodec
-	tx    *transactions // nil: plain
-	id    producer      // of a plain writer
-	ctx   context.Context
-	end   context.CancelCauseFunc
-	done  sync.WaitGroup
+	log  *clusterLog
+	how  wire.WriterConfig
+	tx   *transactions // nil: plain
+	id   producer      // of a plain writer
+	ctx  context.Context
+	end  context.CancelCauseFunc
+	done sync.WaitGroup
 
 	dead     atomic.Bool
 	buffered atomic.Int64
@@ -81,7 +80,7 @@ func newWriter(l *clusterLog, how wire.WriterConfig) *writer {
 	how.Linger = cmp.Or(how.Linger, defaultLinger)
 	how.BufferedBytes = cmp.Or(how.BufferedBytes, defaultBufferedBytes)
 	w := &writer{
-		dialer: l.dialer, log: l, how: how, codec: codecOf(how.Compression),
+		dialer: l.dialer, log: l, how: how,
 		drained: make(chan struct{}, 1), failed: make(chan struct{}), aged: make(chan struct{}, 1), lost: make(chan struct{}, 1),
 		lanes: make(map[wire.TopicPartition]*lane), topics: make(map[string]*openTopic), senders: make(map[string]*sender),
 		next: make(map[uint64]int), pending: make(map[uint64]int), wrote: make(map[uint64]bool),
@@ -167,7 +166,6 @@ func (w *writer) movedLocked() {
 func (w *writer) parcel(l *lane, n uint64) *parcel {
 	p := w.spare.Get().(*parcel)
 	p.lane, p.n, p.closes = l, n, time.Now().Add(w.how.Linger)
-	p.bytes = batchOverhead
 	p.counted = 0
 	w.grew(p)
 	w.mu.Lock()
@@ -202,7 +200,7 @@ func (w *writer) shrank(p *parcel) {
 
 // acknowledged counts a parcel as done, with the offset that the broker gave its first record.
 func (w *writer) acknowledged(p *parcel, offset int64) {
-	l, n, after := p.lane, p.n, offset+int64(len(p.records))
+	l, n, after := p.lane, p.n, offset+int64(p.records)
 	l.acknowledged(p)
 	w.shrank(p)
 	w.mu.Lock()
@@ -237,7 +235,7 @@ func (w *writer) open(ctx context.Context, topic string) (*openTopic, error) {
 		return nil, fmt.Errorf("kafka: topic %q: %w", topic, wire.ErrNoTopic)
 	}
 	bytes := topicBytes
-	if n, err := strconv.Atoi(of.Configs["max.message.bytes"]); err == nil && n > batchOverhead+recordOverhead {
+	if n, err := strconv.Atoi(of.Configs["max.message.bytes"]); err == nil && n > batchHead+recordOverhead {
 		bytes = n
 	}
 	w.mu.Lock()
@@ -245,7 +243,7 @@ func (w *writer) open(ctx context.Context, topic string) (*openTopic, error) {
 	if t := w.topics[topic]; t != nil {
 		return t, nil
 	}
-	t = &openTopic{lanes: make([]*lane, of.Partitions), bytes: bytes - batchOverhead - recordOverhead}
+	t = &openTopic{lanes: make([]*lane, of.Partitions), bytes: bytes - batchHead - recordOverhead}
 	for i := range t.lanes {
 		at := wire.TopicPartition{Topic: topic, Partition: int32(i)}
 		t.lanes[i] = &lane{w: w, at: at, most: min(w.how.BatchBytes, bytes)}
