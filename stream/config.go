@@ -30,8 +30,15 @@ type Config struct {
 	TransactionTimeout  time.Duration // default 1 min; must exceed two intervals and MaxTaskPause
 	SessionTimeout      time.Duration // how long a lost process keeps its tasks. Default 45 s
 	Workers             int           // goroutines that run tasks. Default GOMAXPROCS
-	Standbys            int           // warm copies of state. Default 0
+	Standbys            int           // copies of each task's state that other processes keep. Default 0
+	Rack                string        // where this process runs (a rack, a zone): standbys go to others. Default not known
+	MoveLag             int64         // records of changelog that a process may lack for a task to move to it. Default 10,000
 	MemoryBytes         int64         // for overlays, caches and fetched records of this app. Default 512 MiB
+
+	// Bytes of changelogs that a process reads per second. Standbys, and processes that tasks are about to move to, must not take from the
+	// tasks that run: default 32 MiB. Tasks that wait for their state get what there is: default no limit.
+	StandbyBytesPerSecond int64
+	RestoreBytesPerSecond int64
 
 	OnError     Policy        // default Fail
 	StopTimeout time.Duration // for the last checkpoint after Run's context ends. Default 10 s
@@ -90,6 +97,8 @@ func (c Config) withDefaults() Config {
 	or(&c.SessionTimeout, 45*time.Second)
 	or(&c.Workers, runtime.GOMAXPROCS(0))
 	or(&c.MemoryBytes, 512<<20)
+	or(&c.MoveLag, 10_000)
+	or(&c.StandbyBytesPerSecond, 32<<20)
 	or(&c.StopTimeout, 10*time.Second)
 	or(&c.Logger, slog.Default())
 	if c.OnError == nil {
@@ -128,7 +137,14 @@ func (c *Config) Validate() error {
 	}
 	wrong(c.Workers < 0, "Workers %d is negative", c.Workers)
 	wrong(c.Standbys < 0, "Standbys %d is negative", c.Standbys)
-	wrong(c.MemoryBytes < 0, "MemoryBytes %d is negative", c.MemoryBytes)
+	for _, n := range []struct {
+		name string
+		n    int64
+	}{
+		{"MemoryBytes", c.MemoryBytes}, {"MoveLag", c.MoveLag}, {"StandbyBytesPerSecond", c.StandbyBytesPerSecond}, {"RestoreBytesPerSecond", c.RestoreBytesPerSecond},
+	} {
+		wrong(n.n < 0, "%s %d is negative", n.name, n.n)
+	}
 	d := c.withDefaults()
 	wrong(d.TransactionTimeout <= 2*d.CheckpointInterval+d.MaxTaskPause,
 		"TransactionTimeout %v must exceed two CheckpointIntervals (%v) and MaxTaskPause (%v) together, or a slow task loses its transaction",

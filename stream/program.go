@@ -54,8 +54,8 @@ func (b *Builder) Compile(c Config) (*Compiled, error) {
 	if stateful && config.State == nil {
 		problems = append(problems, fmt.Errorf("config: State is not set, and the topology keeps state: use pebblestore.New(…) or state.InMemory()"))
 	}
-	if config.Standbys > 0 {
-		problems = append(problems, fmt.Errorf("config: Standbys: %w", ErrNotBuilt))
+	if config.Standbys > 0 && config.Cluster == nil {
+		problems = append(problems, fmt.Errorf("config: Standbys is %d, and Cluster is not set: there is no changelog and no other process to follow it", config.Standbys))
 	}
 	if config.Guarantee == AtMostOnce {
 		if stateful {
@@ -157,6 +157,7 @@ func (c *Config) engine() *engine.Config {
 		Cluster: c.Cluster, State: c.State, StateDir: c.StateDir, Instance: c.Instance, Advertise: c.Advertise, Guarantee: engine.Guarantee(c.Guarantee),
 		CheckpointInterval: c.CheckpointInterval, MaxTaskPause: c.MaxTaskPause, MaxPartitionCommits: c.MaxPartitionCommits, TransactionTimeout: c.TransactionTimeout,
 		SessionTimeout: c.SessionTimeout, StopTimeout: c.StopTimeout, Workers: c.Workers, MemoryBytes: c.MemoryBytes,
+		Rack: c.Rack, Standbys: c.Standbys, MoveLag: c.MoveLag, StandbyBytesPerSecond: c.StandbyBytesPerSecond, RestoreBytesPerSecond: c.RestoreBytesPerSecond,
 		Local:  c.Exchange == Local || c.Cluster == nil,
 		Logger: c.Logger,
 	}

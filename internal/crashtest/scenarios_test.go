@@ -30,6 +30,9 @@ func scenarios() []scenario {
 		{name: "two-count", build: count, check: sums, config: overKafka, members: 2},
 		{name: "three-repartition", build: repartition, check: sums, config: overKafka, members: 3, disk: true},
 		{name: "three-windows", build: windows, check: closed, config: overKafka, members: 3},
+		{name: "three-standby", build: repartition, check: sums, config: standby, members: 3},
+		{name: "three-standby-disk", build: repartition, check: sums, config: standby, members: 3, disk: true},
+		{name: "two-standby-local", build: repartition, check: sums, config: localStandby, members: 2, disk: true},
 		{name: "two-local", build: repartition, check: sums, members: 2},
 		{name: "at-least-once", build: repartition, check: atLeast, config: atLeastOnce},
 	}
@@ -37,6 +40,14 @@ func scenarios() []scenario {
 
 func overKafka(c *stream.Config)   { c.Exchange = stream.Kafka }
 func atLeastOnce(c *stream.Config) { c.Guarantee = stream.AtLeastOnce }
+
+// standby has every task's state followed by another process, and tasks move only where hardly anything is missing.
+func standby(c *stream.Config) {
+	overKafka(c)
+	localStandby(c)
+}
+
+func localStandby(c *stream.Config) { c.Standbys, c.MoveLag = 1, 3 }
 
 // nameless processes have no name that they keep: the one before is a stranger, to be fenced.
 func nameless(c *stream.Config) { c.Instance = "" }

@@ -20,6 +20,7 @@ type base struct {
 	db       state.DB       // nil without a backend
 	bulk     state.Ingester // of db; nil when it has none
 	env      connector.Env
+	warmth   warmth // what is here of the tasks' state
 	seat     *seat  // nil before the first session has joined
 	stay     bool   // keep the seat for a restart
 	instance string // names this process in transactional ids

@@ -45,7 +45,7 @@ func (d *Driver) Poll() error {
 	if d.s == nil {
 		return errors.New("the app has stopped")
 	}
-	for {
+	for followed := d.s.standbys == nil; ; {
 		busy := d.base.seat != nil && d.base.seat.poll()
 		for _, f := range d.s.followers {
 			got, err := f.poll()
@@ -74,9 +74,14 @@ func (d *Driver) Poll() error {
 		if err := d.s.react(); err != nil {
 			return err
 		}
-		if !busy && d.quiet() {
+		if busy || !d.quiet() {
+			continue
+		}
+		if followed {
 			return nil
 		}
+		d.s.standbys.round(d.s.ctx) // it may ask for a round of the group
+		followed = true
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/weirstream/weir/connector"
@@ -29,12 +30,43 @@ type kafkaLog struct {
 	tx    wire.Transactions // nil when nothing needs one
 	plain wire.Writer       // nil under ExactlyOnce
 	batch state.Batch
-	tasks map[string]*loggedTask
 	sent  map[wire.TopicPartition]wire.Committed // what was committed last
 	stop  context.CancelFunc
 
 	touched int   // partitions that the last commit wrote to
 	purged  int64 // when repartition topics were last purged, in ms
+	pace    pace  // of restores
+
+	mu struct { // tasks are restored beside those that run
+		sync.Mutex
+		tasks map[string]*loggedTask
+		locks map[string]*sync.Mutex
+	}
+}
+
+// hold waits until nobody else writes the state of a task that does not run here: a copy that follows it, a restore. release ends it.
+func (l *kafkaLog) hold(task string) (release func()) {
+	l.mu.Lock()
+	lock := l.mu.locks[task]
+	if lock == nil {
+		lock = &sync.Mutex{}
+		l.mu.locks[task] = lock
+	}
+	l.mu.Unlock()
+	lock.Lock()
+	return lock.Unlock
+}
+
+func (l *kafkaLog) put(task string, t *loggedTask) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.mu.tasks[task] = t
+}
+
+func (l *kafkaLog) task(name string) *loggedTask {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.mu.tasks[name]
 }
 
 // A loggedTask is what the log knows of a task.
@@ -49,7 +81,8 @@ type loggedTask struct {
 
 // openKafkaLog joins the group, fences what is left of earlier lives, and takes the transactional ids.
 func openKafkaLog(ctx context.Context, s *session) (*kafkaLog, error) {
-	l := &kafkaLog{s: s, tasks: map[string]*loggedTask{}, sent: map[wire.TopicPartition]wire.Committed{}}
+	l := &kafkaLog{s: s, sent: map[wire.TopicPartition]wire.Committed{}, pace: pace{perSecond: s.config.RestoreBytesPerSecond}}
+	l.mu.tasks, l.mu.locks = map[string]*loggedTask{}, map[string]*sync.Mutex{}
 	if err := s.ensureTopics(ctx); err != nil {
 		return nil, err
 	}
@@ -61,6 +94,9 @@ func openKafkaLog(ctx context.Context, s *session) (*kafkaLog, error) {
 		return l, err
 	}
 	s.owned = ownedBy(s.refs, assigned)
+	s.standbys = newStandbys(s, l)
+	s.standbys.mu.told = decodeMember(assigned.UserData)
+	s.base.warmth.run(s.owned, s.standbys.mu.told)
 	if err := l.fenceDead(ctx, assigned); err != nil {
 		return l, err
 	}
@@ -70,6 +106,7 @@ func openKafkaLog(ctx context.Context, s *session) (*kafkaLog, error) {
 // sit takes the app's seat in its group, unless an earlier session has.
 func (l *kafkaLog) sit(ctx context.Context) error {
 	s, b := l.s, l.s.base
+	b.warmth.know(s.refs)
 	if b.seat != nil {
 		l.seat = b.seat
 		return nil
@@ -84,15 +121,20 @@ func (l *kafkaLog) sit(ctx context.Context) error {
 		}
 	}
 	maps.DeleteFunc(topics, func(_ string, in bool) bool { return !in })
-	refs, local := s.refs, s.config.Local
+	if b.db != nil {
+		if err := s.survey(ctx, s.refs); err != nil {
+			return fmt.Errorf("look at what is on disk: %w", err)
+		}
+	}
+	how := placing{together: s.config.Local, standbys: s.config.Standbys, moveLag: s.config.MoveLag}
 	var err error
 	b.seat, err = join(context.WithoutCancel(ctx), b.log, wire.GroupConfig{
 		Group: s.plan.App, Instance: b.static, Topics: slices.Sorted(maps.Keys(topics)),
 		SessionTimeout: s.config.SessionTimeout, RebalanceTimeout: rebalanceTimeout,
 		UserData: func() []byte {
-			return memberData{Version: 1, Instance: b.instance, Advertise: s.config.Advertise}.encode()
+			return b.warmth.tell(memberData{Version: memberVersion, Instance: b.instance, Rack: s.config.Rack, Advertise: s.config.Advertise}).encode()
 		},
-		Plan: func(members []wire.Member) map[string]wire.Assignment { return plan(refs, members, local) },
+		Plan: func(members []wire.Member) map[string]wire.Assignment { return plan(b.warmth.tasks(), members, how) },
 	}, s.threaded)
 	l.seat = b.seat
 	return err
@@ -234,7 +276,7 @@ func (l *kafkaLog) equip(r *runner, next uint64) (err error) {
 			r.env.Appender = r.plain
 		}
 	}
-	t := l.tasks[r.name]
+	t := l.task(r.name)
 	t.outs, t.record = nil, nil
 	r.logged = t
 	if l.s.hasRecord(r.sub) {
@@ -442,12 +484,13 @@ func (l *kafkaLog) apply(cp *checkpoint) error {
 		return nil
 	}
 	l.batch.Reset()
+	now := l.s.now()
 	for _, part := range cp.parts {
 		r := part.r
 		for _, d := range part.cut.Deltas {
 			d.AddTo(&l.batch)
 			i := r.storeIndex(d.Store)
-			l.batch.Put(keys.StoreRecord(r.name, d.Store, changelogRecord), l.s.changelogPlace(r.sub.Stores[i], r.logged.offsets[i]))
+			l.batch.Put(keys.StoreRecord(r.name, d.Store, changelogRecord), l.s.changelogPlace(r.sub.Stores[i], r.logged.offsets[i], now))
 		}
 	}
 	if l.batch.Empty() {

@@ -87,12 +87,17 @@ type Config struct {
 	StopTimeout         time.Duration
 	Workers             int
 	MemoryBytes         int64
-	Local               bool // the exchange between sub-topologies is in process
-	Logger              *slog.Logger
-	Counter             func(name string, labels ...string) func(delta int64)
-	Gauge               func(name string, labels ...string) func(value float64) // nil: nobody measures
-	Measures            func() map[string]int64                                 // of the schema registry; nil without one
-	Now                 func() time.Time                                        // the wall clock of an app without a cluster. Default time.Now
+	Rack                string // where this process runs
+	Standbys            int    // copies of each task's state with other processes
+	MoveLag             int64  // records that a copy may lack for its task to move to it
+	// What restores and standbys read of changelogs. Restores: 0 is no limit.
+	RestoreBytesPerSecond, StandbyBytesPerSecond int64
+	Local                                        bool // the exchange between sub-topologies is in process
+	Logger                                       *slog.Logger
+	Counter                                      func(name string, labels ...string) func(delta int64)
+	Gauge                                        func(name string, labels ...string) func(value float64) // nil: nobody measures
+	Measures                                     func() map[string]int64                                 // of the schema registry; nil without one
+	Now                                          func() time.Time                                        // the wall clock of an app without a cluster. Default time.Now
 }
 
 func (c *Config) now() time.Time {

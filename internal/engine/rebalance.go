@@ -26,7 +26,11 @@ func (s *session) rebalance(e *wire.GroupEvent) error {
 		return nil
 	}
 	var added []taskRef
-	for _, t := range ownedBy(s.refs, e.Assigned) {
+	owned := ownedBy(s.refs, e.Assigned)
+	if err := s.pinned(owned); err != nil {
+		return err
+	}
+	for _, t := range owned {
 		if s.tasks[t.sub][t.partition] == nil && s.making[t.name()] == nil {
 			added = append(added, t)
 		}
@@ -34,7 +38,24 @@ func (s *session) rebalance(e *wire.GroupEvent) error {
 	if e.Assigned.Leader {
 		s.fence(e.Assigned)
 	}
-	return s.restore(added)
+	if err := s.restore(added); err != nil {
+		return err
+	}
+	told := decodeMember(e.Assigned.UserData)
+	s.base.warmth.run(owned, told)
+	s.standbys.assign(told)
+	return nil
+}
+
+// pinned is the error of a task without partitions that runs here and was given to another member, which happens when the seat was lost
+// for a moment: nothing but the assignment says so.
+func (s *session) pinned(owned []taskRef) error {
+	for _, r := range s.runners {
+		if len(r.ref.partitions) == 0 && !slices.ContainsFunc(owned, func(t taskRef) bool { return t.name() == r.name }) {
+			return &errRecover{fmt.Errorf("task %s was given to another member", r.name)}
+		}
+	}
+	return nil
 }
 
 // fence has the leader of a new generation end the transactions of instances that are not in it, so that readers do not wait for their
@@ -84,6 +105,7 @@ func (s *session) take(r *restored) error {
 	for _, t := range r.refs {
 		delete(s.making, t.name())
 	}
+	defer s.standbys.reconcile()
 	if len(refs) == 0 {
 		return nil
 	}
@@ -120,10 +142,12 @@ func intersects(a, b []wire.TopicPartition) bool {
 // giveUp closes the tasks whose last checkpoint this was, and releases what was revoked once nothing holds it.
 func (s *session) giveUp(cp *checkpoint) error {
 	var errs []error
+	gone := false
 	for _, p := range cp.parts {
 		if !p.last {
 			continue
 		}
+		gone = true
 		s.workers.retire(p.r)
 		p.r.closeAppenders()
 		errs = append(errs, p.r.close())
@@ -134,6 +158,9 @@ func (s *session) giveUp(cp *checkpoint) error {
 		if p.r.ended.Load() {
 			s.endedN--
 		}
+	}
+	if gone {
+		s.standbys.reconcile()
 	}
 	s.release()
 	return errors.Join(errs...)

@@ -11,7 +11,6 @@ import (
 	"github.com/weirstream/weir/internal/overlay/keys"
 	"github.com/weirstream/weir/internal/task"
 	"github.com/weirstream/weir/internal/wire"
-	"github.com/weirstream/weir/state"
 )
 
 // changelogRecord is the name under which a store keeps how far its changelog was applied.
@@ -24,9 +23,9 @@ type storePlace struct {
 	topic  string // the topic's id, which changes when it is made anew
 }
 
-// changelogPlace encodes the place that a store is brought to now.
-func (s *session) changelogPlace(st Store, offset int64) []byte {
-	b := binary.AppendVarint(binary.AppendUvarint(nil, uint64(offset)), s.now())
+// changelogPlace encodes a place that a store is brought to, with the time when that was all there was.
+func (s *session) changelogPlace(st Store, offset, when int64) []byte {
+	b := binary.AppendVarint(binary.AppendUvarint(nil, uint64(offset)), when)
 	return append(b, s.topics[s.plan.changelogTopic(st.Name)].ID...)
 }
 
@@ -149,9 +148,37 @@ func (l *kafkaLog) recover(ctx context.Context, refs []taskRef) (*saved, error) 
 
 // recoverTask is recover for one.
 func (l *kafkaLog) recoverTask(ctx context.Context, t taskRef, committed map[wire.TopicPartition]wire.Committed, known *records) (*taskRecord, error) {
+	defer l.hold(t.name())()
+	rec, to, err := l.s.saidOf(t, committed)
+	if err != nil {
+		return nil, err
+	}
+	// Positions that have expired leave the record of the last transaction that changed state. Nothing was committed behind it, so its
+	// changelogs end with it.
+	expired := len(rec.inputs) == 0 && len(to) == 0 && known.tasks[t.name()] != nil
+	lt := &loggedTask{offsets: make([]int64, len(t.sub.Stores))}
+	if err := l.adoptFormats(t, known.formats); err != nil {
+		return nil, err
+	}
+	for i, st := range t.sub.Stores {
+		if !st.Changelog {
+			continue
+		}
+		target, named := to[storeTag(st.Name)]
+		if lt.offsets[i], err = l.restore(ctx, t, st, target, named, expired); err != nil {
+			return nil, fmt.Errorf("restore store %s: %w", st.Name, err)
+		}
+	}
+	rec.add(known.tasks[t.name()])
+	l.put(t.name(), lt)
+	return rec, nil
+}
+
+// saidOf is what the group's positions say of a task: where its inputs go on, and the places in its changelogs.
+func (s *session) saidOf(t taskRef, committed map[wire.TopicPartition]wire.Committed) (*taskRecord, targets, error) {
 	rec := &taskRecord{}
 	var to targets
-	for _, in := range l.s.committable(t.sub) {
+	for _, in := range s.committable(t.sub) {
 		var offsets []wire.TopicOffset
 		mark := task.NewMark()
 		var upstream []task.Mark
@@ -162,7 +189,7 @@ func (l *kafkaLog) recoverTask(ctx context.Context, t taskRef, committed map[wir
 			}
 			m, err := parseMetadata(c.Metadata)
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			if len(m.changelogs) > 0 {
 				to = m.changelogs
@@ -178,56 +205,22 @@ func (l *kafkaLog) recoverTask(ctx context.Context, t taskRef, committed map[wir
 			rec.inputs = append(rec.inputs, inputRecord{in.name, connector.Position(in.position(t.partition, offsets)), mark, upstream})
 		}
 	}
-	if len(to) == 0 {
-		to = targets{}
-		for _, st := range t.sub.Stores {
-			tp := wire.TopicPartition{Topic: l.s.plan.changelogTopic(st.Name), Partition: int32(t.partition)}
-			if c, ok := committed[tp]; ok {
-				to[storeTag(st.Name)] = c.Offset
-				m, err := parseMetadata(c.Metadata)
-				if err != nil {
-					return nil, err
-				}
-				rec.n = max(rec.n, m.n)
+	if len(to) > 0 {
+		return rec, to, nil
+	}
+	to = targets{}
+	for _, st := range t.sub.Stores {
+		tp := wire.TopicPartition{Topic: s.plan.changelogTopic(st.Name), Partition: int32(t.partition)}
+		if c, ok := committed[tp]; ok {
+			to[storeTag(st.Name)] = c.Offset
+			m, err := parseMetadata(c.Metadata)
+			if err != nil {
+				return nil, nil, err
 			}
+			rec.n = max(rec.n, m.n)
 		}
 	}
-	// Positions that have expired leave the record of the last transaction that changed state. Nothing was committed behind it, so its
-	// changelogs end with it.
-	expired := len(rec.inputs) == 0 && len(to) == 0 && known.tasks[t.name()] != nil
-	lt := &loggedTask{offsets: make([]int64, len(t.sub.Stores))}
-	l.tasks[t.name()] = lt
-	if err := l.adoptFormats(t, known.formats); err != nil {
-		return nil, err
-	}
-	for i, st := range t.sub.Stores {
-		if !st.Changelog {
-			continue
-		}
-		target, named := to[storeTag(st.Name)]
-		if expired {
-			if target, err := l.s.end(ctx, t, st); err != nil {
-				return nil, err
-			} else if lt.offsets[i], err = l.restore(ctx, t, st, target, true); err != nil {
-				return nil, fmt.Errorf("restore store %s: %w", st.Name, err)
-			}
-			continue
-		}
-		reached, err := l.restore(ctx, t, st, target, named)
-		if err != nil {
-			return nil, fmt.Errorf("restore store %s: %w", st.Name, err)
-		}
-		lt.offsets[i] = reached
-	}
-	rec.add(known.tasks[t.name()])
-	return rec, nil
-}
-
-// end is where a store's changelog ends.
-func (s *session) end(ctx context.Context, t taskRef, st Store) (int64, error) {
-	tp := wire.TopicPartition{Topic: s.plan.changelogTopic(st.Name), Partition: int32(t.partition)}
-	ends, err := s.base.log.List(ctx, wire.End, []wire.TopicPartition{tp})
-	return ends[tp], err
+	return rec, to, nil
 }
 
 // changelogsOf are the changelog partitions of a task, in the order of its stores.
@@ -238,57 +231,6 @@ func (s *session) changelogsOf(t taskRef) (out []wire.TopicPartition) {
 		}
 	}
 	return out
-}
-
-// restore brings a store in the database to a place in its changelog: exactly the one that the last commit names. The last stable
-// offset is no target: a commit answers before its markers are written. Without a place there must be nothing: each commit has one, and
-// state of which nobody can say what is in it would count something twice, or not at all, without a word.
-func (l *kafkaLog) restore(ctx context.Context, t taskRef, st Store, target int64, named bool) (int64, error) {
-	s := l.s
-	topic := s.topics[s.plan.changelogTopic(st.Name)]
-	tp := wire.TopicPartition{Topic: topic.Name, Partition: int32(t.partition)}
-	ends, err := s.base.log.List(ctx, wire.End, []wire.TopicPartition{tp})
-	if err != nil {
-		return 0, err
-	}
-	if !named {
-		target = ends[tp]
-	}
-	at, err := s.changelogApplied(t, st)
-	from := at.offset
-	switch {
-	case err != nil:
-		return 0, err
-	case target > ends[tp]:
-		return 0, fmt.Errorf("%w: changelog %s/%d ends at %d, and the last commit needs it up to %d: the topic was made anew, or has lost records; "+
-			"to begin anew, delete the app's group, topics and state directory", ErrTopic, tp.Topic, tp.Partition, ends[tp], target)
-	case at.topic != "" && topic.ID != "" && at.topic != topic.ID:
-		return 0, fmt.Errorf("%w: changelog %s was deleted and made anew since this state was written; delete the state directory to begin with what the topic has now",
-			ErrTopic, topic.Name)
-	case !named && from > 0:
-		return 0, l.nameless(tp)
-	case from > target:
-		return 0, fmt.Errorf("%w: the state on disk is at offset %d of %s/%d, and the group's committed position says %d: positions were reset under the app; "+
-			"delete the app's state directory and changelogs to begin anew", ErrTopology, from, tp.Topic, tp.Partition, target)
-	case from == target:
-		return target, nil
-	}
-	if from > 0 && s.now()-at.time > tombstones(topic) {
-		s.app.log.Info("state is older than its changelog's tombstones and is built anew", "task", t.name(), "store", st.Name)
-		from = 0
-	}
-	r := &restorer{l: l, t: t, st: st, tp: tp, at: from, target: target, named: named, rows: keys.Rows(t.name(), st.Name)}
-	r.rebuild = from < at.offset
-	err = r.replay(ctx)
-	if errors.Is(err, wire.ErrOffsetGone) && from > 0 {
-		r.rebuild = true // compaction or an operator has removed the tail that is missing: all of it is read
-		r.at = 0
-		err = r.replay(ctx)
-	}
-	if err == nil && !named && r.found {
-		err = l.nameless(tp)
-	}
-	return r.at, err
 }
 
 // tombstones is how long a changelog keeps them after a compaction, in ms: state that is older may miss deletions. What a restore takes
@@ -323,121 +265,4 @@ func (s *session) changelogApplied(t taskRef, st Store) (at storePlace, err erro
 		return nil
 	})
 	return at, err
-}
-
-// A restorer replays one changelog partition into the database.
-type restorer struct {
-	l       *kafkaLog
-	t       taskRef
-	st      Store
-	tp      wire.TopicPartition
-	at      int64
-	target  int64
-	rebuild bool
-	named   bool // the target is a commit's: what is before it is written to the database
-	found   bool // committed records
-	rows    []byte
-	run     state.Run
-	key     []byte
-}
-
-// restoreBytes is how much is put into the database at once: rows are sorted within that, and each time leaves a table that a
-// compaction has to merge. fetchBytes is how much is asked for at once.
-const (
-	restoreBytes = 16 << 20
-	fetchBytes   = 4 << 20
-)
-
-// replay reads committed records up to the target. The position may pass the target over markers.
-func (r *restorer) replay(ctx context.Context) error {
-	log := r.l.s.base.log
-	if r.at == 0 {
-		starts, err := log.List(ctx, wire.Start, []wire.TopicPartition{r.tp})
-		if err != nil {
-			return err
-		}
-		r.at = starts[r.tp]
-	}
-	r.run.Reset()
-	if r.rebuild {
-		if err := r.clear(); err != nil {
-			return err
-		}
-	}
-	rd, err := log.Read(ctx, r.tp, r.at, wire.ReadOptions{Committed: true, MaxBytes: fetchBytes})
-	if err != nil {
-		return err
-	}
-	defer rd.Close()
-	for r.at < r.target {
-		b, err := r.l.s.next(ctx, rd)
-		if err != nil {
-			return fmt.Errorf("changelog %s/%d at %d, before the committed place %d: %w", r.tp.Topic, r.tp.Partition, r.at, r.target, err)
-		}
-		r.put(b)
-		r.at = max(r.at, b.Next)
-		b.Release()
-		if r.run.Bytes() >= restoreBytes {
-			if err := r.flush(ctx); err != nil {
-				return err
-			}
-		}
-	}
-	return r.flush(ctx)
-}
-
-// patient is ctx for waiting until somebody else's transaction has ended, which a driver without goroutines does not do: the one who
-// would end it may be waiting for the driver.
-func (s *session) patient(ctx context.Context) context.Context {
-	if s.threaded {
-		return ctx
-	}
-	ended, cancel := context.WithCancel(ctx)
-	cancel()
-	return ended
-}
-
-// next waits for a batch. A driver without goroutines does not wait: what is committed is there, or markers are on their way.
-func (s *session) next(ctx context.Context, rd wire.Reader) (*wire.Batch, error) {
-	b, err := rd.Next(s.patient(ctx))
-	if err != nil && ctx.Err() == nil && !s.threaded {
-		return nil, fmt.Errorf("not all of what is committed can be read: %w", err)
-	}
-	return b, err
-}
-
-// put adds a batch's rows. Records past the target belong to a later checkpoint, and are left for it.
-func (r *restorer) put(b *wire.Batch) {
-	for i := range b.Records {
-		rec := &b.Records[i]
-		if rec.Offset >= r.target || rec.Key == nil {
-			continue
-		}
-		r.found = true
-		r.key = append(append(r.key[:0], r.rows...), rec.Key...)
-		if rec.Value == nil {
-			r.run.Delete(r.key)
-		} else {
-			r.run.Put(r.key, rec.Value)
-		}
-	}
-}
-
-// clear drops all rows and the place together: what is killed before the rows are back begins anew.
-func (r *restorer) clear() error {
-	var b state.Batch
-	b.DeleteRange(r.rows, keys.End(r.rows))
-	b.Put(keys.StoreRecord(r.t.name(), r.st.Name, changelogRecord), r.l.s.changelogPlace(r.st, 0))
-	return r.l.s.base.db.Apply(&b, false)
-}
-
-// flush writes what was collected, with the place it reaches to, all or nothing.
-func (r *restorer) flush(ctx context.Context) error {
-	if !r.named {
-		return nil
-	}
-	r.run.Put(keys.StoreRecord(r.t.name(), r.st.Name, changelogRecord), r.l.s.changelogPlace(r.st, min(r.at, r.target)))
-	err := r.l.s.base.load(ctx, &r.run)
-	r.run.Reset()
-	return err
 }

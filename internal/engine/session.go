@@ -36,6 +36,7 @@ type session struct {
 	refs     []taskRef                     // all tasks of the plan
 	owned    []taskRef                     // this process's, at the start of the session
 	making   map[string]context.CancelFunc // tasks that are being restored, by name
+	standbys *standbys                     // nil without a cluster
 
 	topics       map[string]wire.Topic // internal ones
 	sourceTopics map[string]wire.Topic
@@ -107,7 +108,22 @@ func newSession(ctx context.Context, a *App, b *base, threaded bool) (s *session
 	if s.threaded {
 		s.workers = newWorkers(s.config.Workers)
 	}
-	return s, s.addTasks(s.owned, saved)
+	if err = s.addTasks(s.owned, saved); err != nil {
+		return s, err
+	}
+	s.followOthers()
+	return s, nil
+}
+
+// followOthers starts what keeps copies of other processes' state.
+func (s *session) followOthers() {
+	if s.standbys == nil {
+		return
+	}
+	s.standbys.assign(s.standbys.mu.told)
+	if s.threaded {
+		s.wg.Go(func() { s.standbys.run(s.ctx) })
+	}
 }
 
 // count finds how many partitions, and so tasks, each sub-topology has.
@@ -171,6 +187,11 @@ func (s *session) addTasks(refs []taskRef, saved *saved) error {
 	s.mu.Lock()
 	s.runners = append(s.runners, added...)
 	s.mu.Unlock()
+	for _, t := range refs {
+		if t.logged() {
+			s.base.warmth.set(t.name(), 0)
+		}
+	}
 	if s.config.Local {
 		s.connect(added)
 	}

@@ -116,6 +116,7 @@ func (s *session) taskRefs() []taskRef {
 	for _, sub := range s.plan.Subs {
 		for p := range s.counts[sub] {
 			t := taskRef{sub: sub, partition: p}
+			t.id = t.name()
 			for _, topic := range s.inputTopics(sub) {
 				if p < topic.partitions {
 					t.partitions = append(t.partitions, wire.TopicPartition{Topic: topic.name, Partition: int32(p)})

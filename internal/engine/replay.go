@@ -1,0 +1,205 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/weirstream/weir/internal/overlay/keys"
+	"github.com/weirstream/weir/internal/wire"
+	"github.com/weirstream/weir/state"
+)
+
+// restore brings a store of a task that comes here to the place that the last commit names, or with expired to the end. Without a place
+// there must be nothing: each commit has one, and state of which nobody can say what is in it would count something twice, or not at all,
+// without a word.
+func (l *kafkaLog) restore(ctx context.Context, t taskRef, st Store, target int64, named, expired bool) (int64, error) {
+	s := l.s
+	tp := wire.TopicPartition{Topic: s.plan.changelogTopic(st.Name), Partition: int32(t.partition)}
+	ends, err := s.base.log.List(ctx, wire.End, []wire.TopicPartition{tp})
+	if err != nil {
+		return 0, err
+	}
+	if !named {
+		target = ends[tp]
+	}
+	r := &restorer{l: l, t: t, st: st, tp: tp, pace: &l.pace, count: s.counter("weir_restored_records_total", "task", t.name())}
+	return r.restore(ctx, target, named || expired, ends[tp])
+}
+
+// A restorer replays one changelog partition into the database.
+type restorer struct {
+	l       *kafkaLog
+	t       taskRef
+	st      Store
+	tp      wire.TopicPartition
+	pace    *pace
+	count   func(int64) // of records that were read and are not skipped
+	at      int64
+	target  int64
+	since   int64 // the time that the state's place is of while the target is not reached
+	began   int64 // … and when it is
+	rebuild bool
+	named   bool // the target is a commit's: what is before it is written to the database
+	found   bool // committed records
+	rows    []byte
+	run     state.Run
+	key     []byte
+}
+
+// restore brings the store to a place in its changelog: exactly the one that a commit names. The last stable offset is no target: a
+// commit answers before its markers are written. end is where the changelog ends.
+func (r *restorer) restore(ctx context.Context, target int64, named bool, end int64) (int64, error) {
+	s, tp := r.l.s, r.tp
+	topic := s.topics[tp.Topic]
+	at, err := s.changelogApplied(r.t, r.st)
+	from := at.offset
+	switch {
+	case err != nil:
+		return 0, err
+	case target > end:
+		return 0, fmt.Errorf("%w: changelog %s/%d ends at %d, and the last commit needs it up to %d: the topic was made anew, or has lost records; "+
+			"to begin anew, delete the app's group, topics and state directory", ErrTopic, tp.Topic, tp.Partition, end, target)
+	case at.topic != "" && topic.ID != "" && at.topic != topic.ID:
+		return 0, fmt.Errorf("%w: changelog %s was deleted and made anew since this state was written; delete the state directory to begin with what the topic has now",
+			ErrTopic, topic.Name)
+	case !named && from > 0:
+		return 0, r.l.nameless(tp)
+	case from > target:
+		return 0, fmt.Errorf("%w: the state on disk is at offset %d of %s/%d, and the group's committed position says %d: positions were reset under the app; "+
+			"delete the app's state directory and changelogs to begin anew", ErrTopology, from, tp.Topic, tp.Partition, target)
+	case from == target:
+		return target, nil
+	}
+	r.began, r.since = s.now(), at.time
+	if from > 0 && r.began-at.time > tombstones(topic) {
+		s.app.log.Info("state is older than its changelog's tombstones and is built anew", "task", r.t.name(), "store", r.st.Name)
+		from = 0
+	}
+	r.at, r.target, r.named, r.rows = from, target, named, keys.Rows(r.t.name(), r.st.Name)
+	r.rebuild = from < at.offset
+	err = r.replay(ctx)
+	if errors.Is(err, wire.ErrOffsetGone) && from > 0 {
+		r.rebuild = true // compaction or an operator has removed the tail that is missing: all of it is read
+		r.at = 0
+		err = r.replay(ctx)
+	}
+	if err == nil && !named && r.found {
+		err = r.l.nameless(tp)
+	}
+	return r.at, err
+}
+
+// restoreBytes is how much is put into the database at once: rows are sorted within that, and each time leaves a table that a
+// compaction has to merge. fetchBytes is how much is asked for at once.
+const (
+	restoreBytes = 16 << 20
+	fetchBytes   = 4 << 20
+)
+
+// replay reads committed records up to the target. The position may pass the target over markers.
+func (r *restorer) replay(ctx context.Context) error {
+	log := r.l.s.base.log
+	if r.at == 0 {
+		starts, err := log.List(ctx, wire.Start, []wire.TopicPartition{r.tp})
+		if err != nil {
+			return err
+		}
+		r.at, r.since = starts[r.tp], r.began
+	}
+	r.run.Reset()
+	if r.rebuild {
+		if err := r.clear(); err != nil {
+			return err
+		}
+	}
+	rd, err := log.Read(ctx, r.tp, r.at, wire.ReadOptions{Committed: true, MaxBytes: fetchBytes})
+	if err != nil {
+		return err
+	}
+	defer rd.Close()
+	for r.at < r.target {
+		b, err := r.l.s.next(ctx, rd)
+		if err != nil {
+			return fmt.Errorf("changelog %s/%d at %d, before the committed place %d: %w", r.tp.Topic, r.tp.Partition, r.at, r.target, err)
+		}
+		bytes := b.Bytes
+		r.put(b)
+		r.at = max(r.at, b.Next)
+		b.Release()
+		if r.run.Bytes() >= restoreBytes {
+			if err := r.flush(ctx); err != nil {
+				return err
+			}
+		}
+		if r.at < r.target {
+			if err := r.pace.wait(ctx, bytes); err != nil {
+				return err
+			}
+		}
+	}
+	return r.flush(ctx)
+}
+
+// patient is ctx for waiting until somebody else's transaction has ended, which a driver without goroutines does not do: the one who
+// would end it may be waiting for the driver.
+func (s *session) patient(ctx context.Context) context.Context {
+	if s.threaded {
+		return ctx
+	}
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	return ended
+}
+
+// next waits for a batch. A driver without goroutines does not wait: what is committed is there, or markers are on their way.
+func (s *session) next(ctx context.Context, rd wire.Reader) (*wire.Batch, error) {
+	b, err := rd.Next(s.patient(ctx))
+	if err != nil && ctx.Err() == nil && !s.threaded {
+		return nil, fmt.Errorf("not all of what is committed can be read: %w", err)
+	}
+	return b, err
+}
+
+// put adds a batch's rows. Records past the target belong to a later checkpoint, and are left for it.
+func (r *restorer) put(b *wire.Batch) {
+	n := int64(0)
+	for i := range b.Records {
+		rec := &b.Records[i]
+		if rec.Offset >= r.target || rec.Key == nil {
+			continue
+		}
+		r.found = true
+		n++
+		r.key = append(append(r.key[:0], r.rows...), rec.Key...)
+		if rec.Value == nil {
+			r.run.Delete(r.key)
+		} else {
+			r.run.Put(r.key, rec.Value)
+		}
+	}
+	r.count(n)
+}
+
+// clear drops all rows and the place together: what is killed before the rows are back begins anew.
+func (r *restorer) clear() error {
+	var b state.Batch
+	b.DeleteRange(r.rows, keys.End(r.rows))
+	b.Put(keys.StoreRecord(r.t.name(), r.st.Name, changelogRecord), r.l.s.changelogPlace(r.st, 0, r.began))
+	return r.l.s.base.db.Apply(&b, false)
+}
+
+// flush writes what was collected, with the place it reaches to, all or nothing.
+func (r *restorer) flush(ctx context.Context) error {
+	if !r.named {
+		return nil
+	}
+	when := r.since // tombstones that are still to be read count from when this began, or from what the state was before
+	if r.at >= r.target {
+		when = r.began
+	}
+	r.run.Put(keys.StoreRecord(r.t.name(), r.st.Name, changelogRecord), r.l.s.changelogPlace(r.st, min(r.at, r.target), when))
+	err := r.l.s.base.load(ctx, &r.run)
+	r.run.Reset()
+	return err
+}

@@ -1,0 +1,313 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/weirstream/weir/internal/wire"
+)
+
+// standbys keep copies of the state of tasks that other processes run, in this process's database and in the same place as if it ran
+// them. They go from one committed place to the next, by the rule of a restore. So when a task comes here, what is left to restore is
+// what was committed since.
+type standbys struct {
+	s    *session
+	l    *kafkaLog
+	pace *pace
+	news chan struct{} // a token when there is something new to follow
+
+	mu struct {
+		sync.Mutex
+		told    memberData // the last answer of the leader
+		follows map[string]*follow
+		asked   bool  // for a round, since the last answer
+		since   int64 // that answer, in ms
+	}
+}
+
+// A follow is one task's copy. Only who holds the task's lock writes its state.
+type follow struct {
+	ref    taskRef
+	ctx    context.Context
+	cancel context.CancelFunc
+	ready  bool // the formats of its stores are known; of the goroutine that follows
+	coming bool // it moves here as soon as it lacks little
+
+	mu    sync.Mutex
+	known bool  // lag is
+	lag   int64 // records that are missing up to the last place that is known to be committed
+	err   error // why it does not go on
+}
+
+// See Config.
+const (
+	standbyEvery  = 5 // checkpoints between two looks at what is committed
+	standbyLeast  = 50 * time.Millisecond
+	standbyMost   = time.Second
+	standbyAtOnce = 4 // changelogs that are read side by side
+
+	// comingPatience is how long a member waits for the last of the tasks that come to it before it asks for those that could, in ms.
+	comingPatience = 30_000
+)
+
+func newStandbys(s *session, l *kafkaLog) *standbys {
+	b := &standbys{s: s, l: l, pace: &pace{perSecond: s.config.StandbyBytesPerSecond}, news: make(chan struct{}, 1)}
+	b.mu.follows = map[string]*follow{}
+	return b
+}
+
+// assign takes the leader's answer.
+func (b *standbys) assign(d memberData) {
+	b.mu.Lock()
+	b.mu.told, b.mu.asked, b.mu.since = d, false, b.s.now()
+	b.mu.Unlock()
+	b.reconcile()
+}
+
+// reconcile follows what the leader asked for, without what runs here or is about to. The session's loop calls it.
+func (b *standbys) reconcile() {
+	if b == nil || b.s.base.db == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	want := map[string]taskRef{}
+	for _, t := range b.s.refs {
+		if slices.Contains(b.mu.told.Follow, t.name()) && t.logged() && b.s.tasks[t.sub][t.partition] == nil && b.s.making[t.name()] == nil {
+			want[t.name()] = t
+		}
+	}
+	for name, f := range b.mu.follows {
+		if _, ok := want[name]; !ok {
+			f.cancel()
+			delete(b.mu.follows, name)
+			b.s.resume("standby of " + name)
+		}
+	}
+	for name, t := range want {
+		f := b.mu.follows[name]
+		if f == nil {
+			f = &follow{ref: t}
+			f.ctx, f.cancel = context.WithCancel(b.s.ctx)
+			b.mu.follows[name] = f
+		}
+		f.coming = slices.Contains(b.mu.told.Coming, name)
+	}
+	select {
+	case b.news <- struct{}{}:
+	default:
+	}
+}
+
+// following are the copies there are, in the order of their names.
+func (b *standbys) following() (all []*follow) {
+	if b == nil {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, f := range b.mu.follows {
+		all = append(all, f)
+	}
+	slices.SortFunc(all, func(x, y *follow) int { return strings.Compare(x.ref.name(), y.ref.name()) })
+	return all
+}
+
+// run follows until ctx ends.
+func (b *standbys) run(ctx context.Context) {
+	every := min(max(standbyEvery*b.s.config.CheckpointInterval, standbyLeast), standbyMost)
+	for ctx.Err() == nil {
+		b.round(ctx)
+		select {
+		case <-ctx.Done():
+		case <-b.news:
+		case <-time.After(every):
+		}
+	}
+}
+
+// round brings every copy to what is committed now, and asks for a round of the group when what comes here is warm. It reports whether
+// there was anything to do.
+func (b *standbys) round(ctx context.Context) (any bool) {
+	all := b.following()
+	if len(all) == 0 {
+		return false
+	}
+	goals, err := b.goals(ctx, all)
+	if err != nil {
+		for _, f := range all {
+			b.note(f, err)
+		}
+		return false
+	}
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, standbyAtOnce)
+	for _, f := range all {
+		g := goals[f.ref.name()]
+		if !b.s.threaded {
+			any = b.advance(f, g) || any
+			continue
+		}
+		slots <- struct{}{}
+		wg.Go(func() {
+			b.advance(f, g)
+			<-slots
+		})
+	}
+	wg.Wait()
+	b.ask()
+	return any
+}
+
+// A goal is where one store of a task is to be brought.
+type goal struct {
+	st     Store
+	tp     wire.TopicPartition
+	target int64
+	end    int64 // of the changelog
+}
+
+// goals reads what is committed of the tasks.
+func (b *standbys) goals(ctx context.Context, all []*follow) (map[string][]goal, error) {
+	s := b.s
+	var of, logs []wire.TopicPartition
+	fresh := false
+	for _, f := range all {
+		of = append(of, f.ref.partitions...)
+		of = append(of, s.changelogsOf(f.ref)...)
+		logs = append(logs, s.changelogsOf(f.ref)...)
+		fresh = fresh || !f.ready
+	}
+	committed, err := s.base.log.Committed(s.patient(ctx), s.plan.App, of)
+	if err != nil {
+		return nil, fmt.Errorf("read the group's positions: %w", err)
+	}
+	ends, err := s.base.log.List(ctx, wire.End, logs)
+	if err != nil {
+		return nil, err
+	}
+	var known *records
+	if fresh {
+		if known, err = b.l.records(ctx); err != nil {
+			return nil, err
+		}
+	}
+	out := map[string][]goal{}
+	for _, f := range all {
+		_, to, err := s.saidOf(f.ref, committed)
+		if err == nil && !f.ready {
+			err = b.l.adoptFormats(f.ref, known.formats)
+			f.ready = err == nil
+		}
+		if err != nil {
+			b.note(f, err)
+			continue
+		}
+		for _, st := range f.ref.sub.Stores {
+			target, named := to[storeTag(st.Name)]
+			if !st.Changelog || !named {
+				continue // nothing was committed of it
+			}
+			tp := wire.TopicPartition{Topic: s.plan.changelogTopic(st.Name), Partition: int32(f.ref.partition)}
+			out[f.ref.name()] = append(out[f.ref.name()], goal{st, tp, target, ends[tp]})
+		}
+	}
+	return out, nil
+}
+
+// advance brings one copy to its goals, and reports whether it was not there.
+func (b *standbys) advance(f *follow, goals []goal) (moved bool) {
+	name := f.ref.name()
+	defer b.l.hold(name)()
+	if f.ctx.Err() != nil {
+		return false // it comes here, or is no longer ours
+	}
+	var errs []error
+	lag := int64(0)
+	for _, g := range goals {
+		at, err := b.s.changelogApplied(f.ref, g.st)
+		errs = append(errs, err)
+		lag += max(0, g.target-at.offset)
+	}
+	f.setLag(lag)
+	b.s.base.warmth.set(name, lag)
+	for _, g := range goals {
+		r := &restorer{l: b.l, t: f.ref, st: g.st, tp: g.tp, pace: b.pace, count: b.s.counter("weir_standby_records_total", "task", name)}
+		reached, err := r.restore(f.ctx, g.target, true, g.end)
+		if err == nil && reached < g.target {
+			err = fmt.Errorf("changelog %s/%d was left at %d, before the committed place %d", g.tp.Topic, g.tp.Partition, reached, g.target)
+		}
+		errs = append(errs, err)
+	}
+	err := errors.Join(errs...)
+	if f.ctx.Err() != nil {
+		return false
+	}
+	b.note(f, err)
+	if err != nil {
+		return false
+	}
+	f.setLag(0)
+	b.s.base.warmth.set(name, 0)
+	return lag > 0
+}
+
+func (f *follow) setLag(n int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.known, f.lag = true, n
+}
+
+// state is how much is missing; false as long as it is not known.
+func (f *follow) state() (lag int64, known bool, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.lag, f.known, f.err
+}
+
+// note shows why a copy does not go on, or that it does. The tasks of this process run on: a copy is not needed for what is right.
+func (b *standbys) note(f *follow, err error) {
+	if f.ctx.Err() != nil {
+		return
+	}
+	f.mu.Lock()
+	f.err = err
+	f.mu.Unlock()
+	if !b.s.threaded {
+		return // a driver does not wait for anything, and looks again when it is polled
+	}
+	what := "standby of " + f.ref.name()
+	if err != nil {
+		b.s.pause(what, err)
+		return
+	}
+	b.s.resume(what)
+}
+
+// ask asks for a round of the group when the tasks that come here lack little: all of them, or after a while those that do.
+func (b *standbys) ask() {
+	b.mu.Lock()
+	coming, warm := 0, 0
+	for name, f := range b.mu.follows {
+		if !f.coming {
+			continue
+		}
+		coming++
+		if lag, known, err := f.state(); known && err == nil && lag <= b.s.config.MoveLag {
+			warm++
+			b.s.base.warmth.set(name, lag)
+		}
+	}
+	late := b.s.now()-b.mu.since >= comingPatience
+	due := !b.mu.asked && warm > 0 && (warm == coming || late)
+	b.mu.asked = b.mu.asked || due
+	b.mu.Unlock()
+	if due {
+		b.l.seat.m.Rejoin()
+	}
+}
