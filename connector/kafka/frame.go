@@ -3,6 +3,7 @@ package kafka
 import (
 	"encoding/binary"
 	"errors"
+	"math/bits"
 )
 
 // The requests that carry records are put together and taken apart here: everything else is sarama's. Integers are big-endian,
@@ -23,16 +24,22 @@ func appendInt16(b []byte, v int16) []byte { return binary.BigEndian.AppendUint1
 func appendInt32(b []byte, v int32) []byte { return binary.BigEndian.AppendUint32(b, uint32(v)) }
 func appendInt64(b []byte, v int64) []byte { return binary.BigEndian.AppendUint64(b, uint64(v)) }
 
-// appendVarint appends a varint in zigzag form, as records have them.
-func appendVarint(b []byte, v int64) []byte { return binary.AppendVarint(b, v) }
+// appendVarint appends a varint in zigzag form, as records have them. Most have one byte or two.
+func appendVarint(b []byte, v int64) []byte {
+	switch u := uint64(v<<1) ^ uint64(v>>63); {
+	case u < 1<<7:
+		return append(b, byte(u))
+	case u < 1<<14:
+		return append(b, byte(u)|0x80, byte(u>>7))
+	default:
+		return binary.AppendUvarint(b, u)
+	}
+}
 
 // varintSize is how many bytes appendVarint appends.
 func varintSize(v int64) int {
-	size := 1
-	for u := uint64(v<<1) ^ uint64(v>>63); u >= 0x80; u >>= 7 {
-		size++
-	}
-	return size
+	u := uint64(v<<1) ^ uint64(v>>63)
+	return (bits.Len64(u|1) + 6) / 7
 }
 
 var errShort = errors.New("the broker's answer ends too early")

@@ -3,6 +3,7 @@ package kafka
 import (
 	"encoding/binary"
 	"hash/crc32"
+	"slices"
 	"time"
 
 	"github.com/weirstream/weir/internal/wire"
@@ -46,19 +47,28 @@ func (p *parcel) put(at int64, key, value []byte, headers []wire.Header) {
 	for _, h := range headers {
 		size += varintSize(int64(len(h.Key))) + len(h.Key) + sizedSize(h.Value)
 	}
-	b := appendVarint(p.data, int64(size))
+	b := appendVarint(slices.Grow(p.data, size+binary.MaxVarintLen32), int64(size))
 	b = append(b, 0) // attributes
 	b = appendVarint(b, since)
 	b = appendVarint(b, n)
 	b = appendSized(b, key)
 	b = appendSized(b, value)
+	if len(headers) == 0 {
+		b = append(b, 0)
+	} else {
+		b = appendHeaders(b, headers)
+	}
+	p.data = b
+	p.records++
+}
+
+func appendHeaders(b []byte, headers []wire.Header) []byte {
 	b = appendVarint(b, int64(len(headers)))
 	for _, h := range headers {
 		b = append(appendVarint(b, int64(len(h.Key))), h.Key...)
 		b = appendSized(b, h.Value)
 	}
-	p.data = b
-	p.records++
+	return b
 }
 
 // appendSized appends bytes with their length before them; null has -1.

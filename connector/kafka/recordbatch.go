@@ -152,6 +152,10 @@ func varint(b []byte, i int) (v int64, next int) {
 }
 
 func longVarint(b []byte, i int) (v int64, next int) {
+	if i+1 < len(b) && b[i+1] < 0x80 {
+		u := uint64(b[i]&0x7f) | uint64(b[i+1])<<7
+		return int64(u>>1) ^ -int64(u&1), i + 2
+	}
 	if i < len(b) {
 		if v, n := binary.Varint(b[i:]); n > 0 {
 			return v, i + n

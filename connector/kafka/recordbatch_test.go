@@ -200,3 +200,20 @@ func BenchmarkPut(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(1000*b.N), "ns/record")
 }
+
+func TestVarintsAreThoseOfTheProtocol(t *testing.T) {
+	for shift := range 64 {
+		for _, v := range []int64{1<<shift - 1, 1 << shift, -1 << shift, -1<<shift - 1} {
+			got := appendVarint([]byte{9}, v)
+			if want := binary.AppendVarint([]byte{9}, v); !bytes.Equal(got, want) || varintSize(v) != len(want)-1 {
+				t.Fatalf("%d: % x of size %d, want % x", v, got, varintSize(v), want)
+			}
+			if back, next := varint(got, 1); back != v || next != len(got) {
+				t.Fatalf("%d came back as %d, %d bytes of %d", v, back, next, len(got))
+			}
+			if _, next := varint(got[:len(got)-1], 1); next != len(got) {
+				t.Fatalf("%d without its end: %d", v, next)
+			}
+		}
+	}
+}

@@ -165,13 +165,16 @@ func (w *sinkWriter[K, V]) open(ctx context.Context, name string) (*sinkTopic[K,
 }
 
 // timeLimits are what a topic says about the times of records, in milliseconds from the broker's clock; negative is no limit.
-type timeLimits struct{ before, after int64 }
+type timeLimits struct {
+	before, after int64
+	seen          int64 // the clock as it was read last
+}
 
 func limitsOf(configs map[string]string) timeLimits {
 	if configs["message.timestamp.type"] == "LogAppendTime" {
-		return timeLimits{-1, -1} // the broker writes its own
+		return timeLimits{before: -1, after: -1} // the broker writes its own
 	}
-	return timeLimits{milliseconds(configs["message.timestamp.before.max.ms"]), milliseconds(configs["message.timestamp.after.max.ms"])}
+	return timeLimits{before: milliseconds(configs["message.timestamp.before.max.ms"]), after: milliseconds(configs["message.timestamp.after.max.ms"])}
 }
 
 // milliseconds is a setting; the largest number there is means no limit.
@@ -183,14 +186,16 @@ func milliseconds(s string) int64 {
 	return n
 }
 
-func (l timeLimits) check(at int64, now func() time.Time) error {
+// check reads the clock only where it may matter: it goes on, so a time that was not too far ahead of it is not now.
+func (l *timeLimits) check(at int64, now func() time.Time) error {
 	if at < 0 {
 		return fmt.Errorf("the record's time %v is before 1970, which Kafka cannot store", toTime(at))
 	}
-	if l.before < 0 && l.after < 0 {
+	if l.before < 0 && (l.after < 0 || at <= l.seen+l.after) {
 		return nil
 	}
-	switch ahead := at - now().UnixMilli(); {
+	l.seen = now().UnixMilli()
+	switch ahead := at - l.seen; {
 	case l.after >= 0 && ahead > l.after:
 		return fmt.Errorf("the record's time %v is %v ahead, the topic's message.timestamp.after.max.ms is %d", toTime(at), time.Duration(ahead)*time.Millisecond, l.after)
 	case l.before >= 0 && -ahead > l.before:

@@ -222,3 +222,34 @@ func TestWriteAllocatesNothing(t *testing.T) {
 		t.Errorf("%.2f allocations per record", n)
 	}
 }
+
+// The clock is read only where it may matter: a time that the limits allowed at an earlier clock is allowed now.
+func TestTimeLimitsReadTheClockWhereItMatters(t *testing.T) {
+	clock, reads := int64(1_000_000), 0
+	now := func() time.Time { reads++; return time.UnixMilli(clock) }
+	l := timeLimits{before: -1, after: 1000}
+	for i, step := range []struct {
+		clock, at int64
+		ok        bool
+		reads     int
+	}{
+		{1_000_000, 1_001_000, true, 1}, // at the limit
+		{1_000_000, 900_000, true, 0},
+		{1_005_000, 1_001_000, true, 0},
+		{1_005_000, 1_006_000, true, 1}, // ahead of the last look, not of the clock
+		{1_005_000, 1_006_001, false, 1},
+		{1_006_000, 1_006_001, true, 1},
+	} {
+		clock, reads = step.clock, 0
+		if err := l.check(step.at, now); (err == nil) != step.ok || reads != step.reads {
+			t.Errorf("step %d: %v, clock read %d times", i, err, reads)
+		}
+	}
+	l = timeLimits{before: 1000, after: -1}
+	if clock = 5000; l.check(4000, now) != nil {
+		t.Error("at the limit")
+	}
+	if clock++; l.check(4000, now) == nil {
+		t.Error("too old, and taken")
+	}
+}

@@ -20,6 +20,8 @@ type sinkWriter[K, V any] struct {
 	done     func()
 	appender wire.Appender
 	topics   map[string]*sinkTopic[K, V]
+	last     *sinkTopic[K, V] // that a record went to, and its name: most go where the one before went
+	lastName string
 	first    int32 // the partition to begin with for records without a key: another one for each task
 
 	own     wire.Writer // outside the commit log
@@ -85,7 +87,13 @@ func (w *sinkWriter[K, V]) topicOf(r *connector.Record[K, V]) (*sinkTopic[K, V],
 		w.dropped++
 		return nil, nil
 	}
+	if w.last != nil && w.lastName == name {
+		return w.last, nil
+	}
 	t := w.topics[name]
+	if t != nil && t.missing == nil {
+		w.last, w.lastName = t, name
+	}
 	if t != nil && (t.missing == nil || time.Now().Before(t.until)) {
 		return t, t.missing
 	}
