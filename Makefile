@@ -48,8 +48,15 @@ bench-peers: ## weir, Kafka Streams, Flink and goka on one real broker
 bench-nexmark: ## the Nexmark queries
 	cd benchmarks && $(GO) run ./cmd/weirbench nexmark
 
-soak: ## an hour of load with kills in it, watching memory and goroutines (SOAK=10m for less)
+# With SEEDS, seeds of faults on the memory cluster and a tenth as many on the embedded broker, from FROM on. What fails is shrunk to a
+# script in testdata, which is a test from then on.
+soak: ## an hour of load with kills in it, watching memory and goroutines (SOAK=10m for less), or SEEDS=1000 seeds of faults
+ifdef SEEDS
+	$(GO) test ./internal/faults ./internal/crashtest -p $(P) -timeout 24h -run 'TestSeeds|TestBrokerSeeds' -v -args -keep \
+		-seed $(or $(FROM),0) -seeds $(SEEDS) -brokerseeds $$(( ($(SEEDS) + 9) / 10 ))
+else
 	cd benchmarks && $(GO) run ./cmd/weirbench soak -for $(or $(SOAK),1h)
+endif
 
 tidy: ## go mod tidy in every module
 	for m in . benchmarks scripts/lint; do (cd $$m && $(GO) mod tidy) || exit 1; done

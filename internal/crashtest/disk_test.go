@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"math/rand/v2"
+	"slices"
+	"sync"
 
 	"github.com/weirstream/weir/state"
 )
@@ -12,7 +14,19 @@ import (
 // synced, and of what came later the oldest part.
 type disk struct {
 	rand    *rand.Rand
+	mu      sync.Mutex // of what follows: on a broker a process that was killed may still be at it
 	applied []applied
+}
+
+// heir is the disk as the next process finds it: what one that was killed writes from now on, nobody reads.
+func (d *disk) heir(killed bool) *disk {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	next := &disk{rand: d.rand, applied: slices.Clone(d.applied)}
+	if killed {
+		next.killed()
+	}
+	return next
 }
 
 // applied is a copy of a batch.
@@ -62,6 +76,8 @@ func (db *diskDB) Apply(b *state.Batch, sync bool) error {
 			kept.Put(k, v)
 		}
 	}
+	db.d.mu.Lock()
 	db.d.applied = append(db.d.applied, applied{kept, sync})
+	db.d.mu.Unlock()
 	return db.DB.Apply(b, sync)
 }

@@ -190,6 +190,29 @@ func TestFilteredOutIsNotReadAgain(t *testing.T) {
 	}
 }
 
+// An app that has nothing to do asks nothing of the cluster: checkpoints go on, and none of them is committed.
+func TestIdleCommitsNothing(t *testing.T) {
+	commits := 0
+	w, err := newWorld(counting(), 0, faults.JudgeFunc(func(r faults.Request) faults.Fate {
+		if r.Kind == faults.OffsetCommit || r.Kind == faults.EndTxn {
+			commits++
+		}
+		return faults.Fate{}
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.drive(false); err != nil {
+		t.Fatal(err)
+	}
+	commits = 0
+	w.steps(t, 10)
+	if commits > 0 {
+		t.Errorf("ten checkpoints without a record made %d commits", commits)
+	}
+	w.finish(t)
+}
+
 // A checkpoint may touch any number of partitions; how many requests it takes must not grow with their product.
 func TestThousandPartitionsInOneCheckpoint(t *testing.T) {
 	w, err := newWorld(counting(), 0, nil)

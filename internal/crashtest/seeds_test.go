@@ -2,6 +2,7 @@ package crashtest
 
 import (
 	"flag"
+	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
 	"os"
@@ -14,8 +15,10 @@ import (
 )
 
 var (
-	seeds = flag.Int("seeds", 100, "how many seeds each scenario is run with")
-	first = flag.Uint64("seed", 0, "the first of them")
+	seeds       = flag.Int("seeds", 100, "how many seeds each scenario is run with")
+	brokerSeeds = flag.Int("brokerseeds", 13, "how many seeds each scenario is run with on the embedded broker")
+	keep        = flag.Bool("keep", false, "keep the shrunk script of a seed that fails in testdata")
+	first       = flag.Uint64("seed", 0, "the first of them")
 )
 
 // plan is what a seed stands for: common faults for a while, and up to three kills.
@@ -50,6 +53,7 @@ func TestSeeds(t *testing.T) {
 				j := faults.NewRandom(plan(s, seed))
 				if err := run(s, seed, j); err != nil {
 					script := faults.Shrink(j.Script(), func(shorter faults.Script) bool { return run(s, seed, shorter.Judge()) != nil })
+					kept(t, s.name, seed, script, err)
 					t.Fatalf("seed %d: %v\nagain: go test ./internal/crashtest -run TestSeeds/%s -seeds 1 -seed %d\nshrunk to\n%s", seed, err, s.name, seed, script)
 				}
 				fates += len(j.Script())
@@ -57,6 +61,28 @@ func TestSeeds(t *testing.T) {
 			t.Logf("%d seeds, %d faults, %v each", *seeds, fates, time.Since(began)/time.Duration(*seeds))
 		})
 	}
+}
+
+// kept keeps the script of a seed that has failed, if that is asked for. Its name says the scenario and the seed, which is that of everything
+// but the requests: when processes freeze and stop.
+func kept(t *testing.T, scenario string, seed uint64, script faults.Script, why error) {
+	t.Helper()
+	if !*keep {
+		return
+	}
+	path, err := script.Keep("testdata", fmt.Sprintf("%s.seed-%d", scenario, seed), why.Error())
+	if err != nil {
+		t.Error(err)
+	}
+	t.Log("kept in ", path)
+}
+
+// seedOf is the seed in the name of a script; 0 where it has none.
+func seedOf(file string) (seed uint64) {
+	if _, text, ok := strings.Cut(file, ".seed-"); ok {
+		_, _ = fmt.Sscan(strings.TrimSuffix(text, ".txt"), &seed)
+	}
+	return seed
 }
 
 // Scripts are named after the scenario they are for: what failed once, and what is known to be dangerous.
@@ -72,18 +98,23 @@ func TestScripts(t *testing.T) {
 		}
 		for _, file := range append(files, common...) {
 			t.Run(s.name+"/"+strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-				text, err := os.ReadFile(file)
-				if err != nil {
-					t.Fatal(err)
-				}
-				script, err := faults.Parse(string(text))
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := run(s, 0, script.Judge()); err != nil {
+				if err := run(s, seedOf(file), readScript(t, file).Judge()); err != nil {
 					t.Error(err)
 				}
 			})
 		}
 	}
+}
+
+func readScript(t *testing.T, file string) faults.Script {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	script, err := faults.Parse(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return script
 }

@@ -431,7 +431,7 @@ func (l *kafkaLog) positions(cp *checkpoint, ends map[wire.TopicPartition]int64)
 			}
 		}
 		for _, p := range l.s.positionsOf(r, part.cut) {
-			if l.sent[p.TopicPartition] != p.Committed {
+			if before := l.sent[p.TopicPartition]; before.Offset != p.Offset || saysAnew(before.Metadata, p.Metadata) {
 				out = append(out, p)
 			} else if unmoved == nil {
 				unmoved = &p

@@ -66,6 +66,20 @@ func (m metadata) String() string {
 	return b.String()
 }
 
+// saysAnew reports whether one position's metadata differs from another's in more than the number of its checkpoint: an app that has nothing
+// to do commits nothing.
+func saysAnew(before, now string) bool {
+	_, before, _ = cutNumber(before)
+	_, now, _ = cutNumber(now)
+	return before != now
+}
+
+// cutNumber cuts the checkpoint's number out.
+func cutNumber(text string) (n, rest string, ok bool) {
+	_, text, _ = strings.Cut(text, ";")
+	return strings.Cut(text, ";")
+}
+
 // base is what upstream watermarks are relative to. Differences wrap around and back.
 func (m metadata) base() int64 {
 	if m.mark.W == task.MinTime {

@@ -1,7 +1,6 @@
 package faults
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -51,8 +50,7 @@ func (s Script) Judge() Judge {
 // String is the script's text, in the order of kinds and numbers.
 func (s Script) String() string {
 	var text strings.Builder
-	calls := slices.SortedFunc(maps.Keys(s), func(a, b Call) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.K, b.K)) })
-	for _, c := range calls {
+	for _, c := range s.calls() {
 		fmt.Fprintf(&text, "%s %d%s\n", c.Kind, c.K, s[c].words())
 	}
 	return text.String()
@@ -163,20 +161,4 @@ func (f *Fate) set(word string) error {
 		return fmt.Errorf("no fate is called %q", word)
 	}
 	return nil
-}
-
-// Shrink leaves out of a script that fails what it fails without. It runs fails about as often as the script has lines, each
-// time with fewer of them.
-func Shrink(s Script, fails func(Script) bool) Script {
-	for shorter := true; shorter; {
-		shorter = false
-		for _, c := range slices.SortedFunc(maps.Keys(s), func(a, b Call) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.K, b.K)) }) {
-			without := maps.Clone(s)
-			delete(without, c)
-			if fails(without) {
-				s, shorter = without, true
-			}
-		}
-	}
-	return s
 }

@@ -20,6 +20,7 @@ import (
 var (
 	seeds = flag.Int("seeds", 1000, "how many seeds TestSeeds runs")
 	from  = flag.Uint64("seed", 0, "the first of them")
+	keep  = flag.Bool("keep", false, "keep the script of a seed that fails in testdata")
 )
 
 // count runs the app under a judge and asks the oracle. perturb happens before the app starts.
@@ -89,6 +90,9 @@ func TestSeeds(t *testing.T) {
 			continue
 		}
 		script := faults.Shrink(j.Script(), func(s faults.Script) bool { return count(s.Judge()) != nil })
+		if *keep {
+			t.Log(script.Keep("testdata", fmt.Sprint("seed-", seed), fmt.Sprintf("Seed %d: %v", seed, err)))
+		}
 		t.Fatalf("seed %d: %v\nagain: go test ./internal/faults -run TestSeeds -seeds 1 -seed %d\nshrunk to\n%s", seed, err, seed, script)
 	}
 	t.Logf("%d seeds, %d faults, %v each", *seeds, fates, time.Since(began)/time.Duration(*seeds))
@@ -115,6 +119,50 @@ func TestScripts(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What a seed finds becomes a short script in a file, which fails again whenever it is played.
+func TestPlantedBugShrinksToAFile(t *testing.T) {
+	careless := func(j faults.Judge) error {
+		c, err := newCluster(j)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := &counter{c: c, ids: [2]string{"app-0", "app-1"}, careless: true}
+		return errors.Join(a.run(t.Context()), judged(t.Context(), c))
+	}
+	for seed := range uint64(300) {
+		j := faults.NewRandom(plan(seed))
+		found := careless(j)
+		if found == nil {
+			continue
+		}
+		drawn := len(j.Script())
+		script := faults.Shrink(j.Script(), func(s faults.Script) bool { return careless(s.Judge()) != nil })
+		path, err := script.Keep(t.TempDir(), "careless", found.Error())
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept, err := faults.Parse(string(text))
+		if err != nil {
+			t.Fatalf("%s is no script: %v", text, err)
+		}
+		if len(kept) >= drawn/2 || len(kept) > 4 {
+			t.Errorf("%d of %d faults are left:\n%s", len(kept), drawn, text)
+		}
+		if careless(kept.Judge()) == nil {
+			t.Errorf("it does not fail any more:\n%s", text)
+		}
+		if err := count(kept.Judge()); err != nil {
+			t.Errorf("an app without the bug fails, too: %v", err)
+		}
+		return
+	}
+	t.Error("300 seeds did not find it")
 }
 
 // The oracle and the faults are worth something when an app that breaks a rule is found out.

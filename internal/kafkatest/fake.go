@@ -35,11 +35,18 @@ func (b *Broker) startFake(s settings) {
 		opts = append(opts, kfake.TLS(server))
 		b.tls = client
 	}
+	if s.layer != nil {
+		opts = append(opts, kfake.ListenFn(s.layer.listen))
+	}
 	fake, err := kfake.NewCluster(append(opts, s.fake...)...)
 	if err != nil {
 		b.t.Fatalf("kafkatest: starting the embedded broker: %v", err)
 	}
 	b.t.Cleanup(fake.Close)
+	if s.layer != nil {
+		s.layer.fake = fake
+		b.t.Cleanup(s.layer.close)
+	}
 	b.fake, b.addrs = fake, fake.ListenAddrs()
 }
 

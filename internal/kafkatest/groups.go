@@ -1,12 +1,14 @@
 package kafkatest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 )
 
 // A Committed is a group's position in a partition.
@@ -21,6 +23,9 @@ func (b *Broker) GroupOffsets(group string) map[string]map[int32]Committed {
 	ctx, cancel := b.within()
 	defer cancel()
 	answer, err := b.admin.FetchOffsets(ctx, group)
+	if errors.Is(err, kerr.GroupIDNotFound) {
+		return nil // nobody has joined yet
+	}
 	if err == nil {
 		err = answer.Error()
 	}

@@ -7,6 +7,7 @@ type settings struct {
 	door       Door
 	properties []string
 	fake       []kfake.Opt
+	layer      *Layer
 }
 
 // own says whether a real cluster must be started for this test alone.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 )
 
 // Topic makes a topic with a name of its own and returns that name.
@@ -102,6 +103,9 @@ func (b *Broker) offsets(topic string, list func(context.Context, ...string) (ka
 	ctx, cancel := b.within()
 	defer cancel()
 	listed, err := list(ctx, topic)
+	for err == nil && kerr.IsRetriable(listed.Error()) && ctx.Err() == nil { // a leader has moved meanwhile
+		listed, err = list(ctx, topic)
+	}
 	if err == nil {
 		err = listed.Error()
 	}
