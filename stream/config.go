@@ -33,6 +33,7 @@ type Config struct {
 	Standbys            int           // copies of each task's state that other processes keep. Default 0
 	Rack                string        // where this process runs (a rack, a zone): standbys go to others. Default not known
 	MoveLag             int64         // records of changelog that a process may lack for a task to move to it. Default 10,000
+	OutboxRecords       int64         // what may wait for a second cluster, per task, before the task stops reading. Default 1,000,000
 	MemoryBytes         int64         // for overlays, caches and fetched records of this app. Default 512 MiB
 
 	// Bytes of changelogs that a process reads per second. Standbys, and processes that tasks are about to move to, must not take from the
@@ -96,6 +97,7 @@ func (c Config) withDefaults() Config {
 	or(&c.TransactionTimeout, time.Minute)
 	or(&c.SessionTimeout, 45*time.Second)
 	or(&c.Workers, runtime.GOMAXPROCS(0))
+	or(&c.OutboxRecords, 1_000_000)
 	or(&c.MemoryBytes, 512<<20)
 	or(&c.MoveLag, 10_000)
 	or(&c.StandbyBytesPerSecond, 32<<20)
@@ -141,7 +143,7 @@ func (c *Config) Validate() error {
 		name string
 		n    int64
 	}{
-		{"MemoryBytes", c.MemoryBytes}, {"MoveLag", c.MoveLag}, {"StandbyBytesPerSecond", c.StandbyBytesPerSecond}, {"RestoreBytesPerSecond", c.RestoreBytesPerSecond},
+		{"MemoryBytes", c.MemoryBytes}, {"MoveLag", c.MoveLag}, {"OutboxRecords", c.OutboxRecords}, {"StandbyBytesPerSecond", c.StandbyBytesPerSecond}, {"RestoreBytesPerSecond", c.RestoreBytesPerSecond},
 	} {
 		wrong(n.n < 0, "%s %d is negative", n.name, n.n)
 	}

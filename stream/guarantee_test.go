@@ -46,14 +46,17 @@ func TestWhatACrashDoesUnderEachGuarantee(t *testing.T) {
 
 func TestSinksThatCannotBeExact(t *testing.T) {
 	other := &kafka.Cluster{Brokers: []string{"elsewhere:9092"}}
-	for name, sink := range map[string]connector.Sink[string, string]{
-		"plain":         memory.Each("plain", func(*stream.Record[string, string]) {}),
-		"other cluster": kafka.Sink("out", serde.String, serde.String, kafka.On(other)),
+	for name, c := range map[string]struct {
+		sink connector.Sink[string, string]
+		on   connector.Cluster
+	}{
+		"plain":               {memory.Each("plain", func(*stream.Record[string, string]) {}), &memory.Cluster{}},
+		"a cluster from none": {kafka.Sink("out", serde.String, serde.String, kafka.On(other)), nil},
 	} {
 		build := func(opts ...stream.SinkOption) error {
 			b := stream.New("sinks")
-			b.Source(kafka.Source("in", serde.String, serde.String)).To(sink, opts...)
-			_, err := b.Build(stream.Config{Cluster: &memory.Cluster{}})
+			b.Source(kafka.Source("in", serde.String, serde.String)).To(c.sink, opts...)
+			_, err := b.Build(stream.Config{Cluster: c.on})
 			return err
 		}
 		if err := build(); err == nil || !strings.Contains(err.Error(), "AtLeastOnceSink") || !strings.Contains(err.Error(), "guarantee_test.go:") {

@@ -106,7 +106,7 @@ func (in *instance) letterBox(d *deadLetter) (*letterBox, error) {
 	if box := in.letters[d]; box != nil {
 		return box, nil
 	}
-	w, err := openSink(in, d.sink, d.env)
+	w, err := openSink(in, d.sink, d.env, false)
 	if err != nil {
 		return nil, err
 	}

@@ -26,6 +26,7 @@ func (s *Stream[K, V]) To[S SliceOf[V]](sink connector.Sink[K, V], opts ...SinkO
 type sinkSpec struct {
 	name    string
 	sink    any
+	outbox  bool                              // it is on another cluster, and fed from an outbox
 	replace func(sink any) error              // by streamtest: writes to another connector of the same types
 	env     func(connector.Env) connector.Env // by streamtest; nil: as it is
 }
@@ -47,7 +48,7 @@ func addSink[K, V any](b *Builder, sink connector.Sink[K, V], o settings, parent
 		if err := exact(to, b.config, o.atLeastOnce); err != nil {
 			return nil, err
 		}
-		spec := &sinkSpec{name: sink.Name(), sink: to}
+		spec := &sinkSpec{name: sink.Name(), sink: to, outbox: !o.atLeastOnce && b.config.Guarantee == ExactlyOnce && elsewhere(to, b.config)}
 		spec.replace = func(other any) error {
 			s, err := same(to, other)
 			to, spec.sink = s, s
@@ -58,7 +59,7 @@ func addSink[K, V any](b *Builder, sink connector.Sink[K, V], o settings, parent
 	op := &operator{sink: &sinkSpec{name: sink.Name(), sink: sink}, headers: true, bind: bind, make: func(in *instance) any {
 		end := &sinkEnd[K, V]{node: in.self(), reject: in.rejection()}
 		spec := bound[*sinkSpec](in)
-		w, err := openSink(in, spec.sink.(connector.Sink[K, V]), spec.env)
+		w, err := openSink(in, spec.sink.(connector.Sink[K, V]), spec.env, spec.outbox)
 		if err != nil {
 			in.failed(fmt.Errorf("sink %s: %w", sink.Name(), err))
 			return receive(in, end)
@@ -82,14 +83,20 @@ func exact[K, V any](sink connector.Sink[K, V], c *Config, known bool) error {
 	if _, ok := sink.(connector.TwoPhaseSink[K, V]); ok {
 		return nil
 	}
-	l, ok := sink.(wire.InLog)
+	_, ok := sink.(wire.InLog)
 	switch {
 	case !ok:
 		return fmt.Errorf("sink %s cannot take part in exactly-once checkpoints: mark it with AtLeastOnceSink(), or use a sink that is a connector.TwoPhaseSink", sink.Name())
-	case l.OnCluster() != nil && l.OnCluster() != any(c.Cluster):
-		return fmt.Errorf("sink %s is on another cluster than the app's: exactly once into it is not built yet; mark it with AtLeastOnceSink()", sink.Name())
+	case c.Cluster == nil && elsewhere(sink, c):
+		return fmt.Errorf("sink %s is on a cluster, and the app has none (Config.Cluster): exactly once from state that is in this process alone into it is not built yet; mark it with AtLeastOnceSink()", sink.Name())
 	}
 	return nil
+}
+
+// elsewhere reports whether a sink is on another cluster than the app's.
+func elsewhere(sink any, c *Config) bool {
+	l, ok := sink.(wire.InLog)
+	return ok && l.OnCluster() != nil && l.OnCluster() != any(c.Cluster)
 }
 
 // A sinkEnd writes one task's records to a sink.
@@ -112,12 +119,19 @@ func (e *sinkEnd[K, V]) write(c *task.Context) {
 }
 
 // openSink opens a sink for the task being made, and sees to its part in checkpoints.
-func openSink[K, V any](in *instance, sink connector.Sink[K, V], sees func(connector.Env) connector.Env) (connector.Writer[K, V], error) {
+func openSink[K, V any](in *instance, sink connector.Sink[K, V], sees func(connector.Env) connector.Env, outbox bool) (connector.Writer[K, V], error) {
 	env := seen(in.env.Connector, sees)
-	if l, ok := sink.(wire.InLog); ok && in.env.Appender != nil && (l.OnCluster() == nil || l.OnCluster() == any(in.config.Cluster)) {
+	if l, ok := sink.(wire.InLog); ok && in.env.Appender != nil && (outbox || !elsewhere(sink, in.config)) {
 		env.Appender = in.env.Appender
 		if in.env.SinkAppender != nil {
 			env.Appender = in.env.SinkAppender
+		}
+		if outbox {
+			var err error
+			env.Cluster = l.OnCluster().(connector.Cluster)
+			if env, err = in.env.Outbox(in.node.Name, env); err != nil {
+				return nil, err
+			}
 		}
 		w, err := sink.Open(in.env.Context, env, in.env.Task)
 		if err == nil {

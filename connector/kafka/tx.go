@@ -124,7 +124,7 @@ func (t *transactions) mayCommit(n uint64, who wire.Identity, at []wire.Position
 		return false, fmt.Errorf("%w: %d was the last", errOrder, t.last)
 	case upTo(t.pending, n):
 		return false, errNotFlushed
-	case wrote && len(at) == 0:
+	case wrote && len(at) == 0 && !t.config.Alone:
 		return false, errNoPosition
 	case len(at) > 0 && (who.Member == "" || who.Generation < 0):
 		return false, errNoMember
@@ -151,6 +151,9 @@ func (t *transactions) commit(ctx context.Context, n uint64, who wire.Identity, 
 	t.mu.Unlock()
 	if serves != n {
 		return fmt.Errorf("transactional id %q serves checkpoint %d", s.id, serves)
+	}
+	if len(at) == 0 {
+		return s.endTxn(ctx, id)
 	}
 	if !added {
 		if err := s.addOffsets(ctx, id, who.Group); err != nil {

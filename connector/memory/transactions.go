@@ -15,6 +15,7 @@ import (
 type transactions struct {
 	*writer
 	timeout time.Duration
+	alone   bool
 	slots   [2]slot // guarded by writer.sending
 	last    uint64  // the last checkpoint that was committed; as slots
 }
@@ -34,7 +35,7 @@ type slot struct {
 
 // Transactions is described at wire.Log.
 func (cn *conn) Transactions(ctx context.Context, c wire.TxConfig) (wire.Transactions, error) {
-	t := &transactions{writer: newWriter(cn, c.WriterConfig), timeout: c.Timeout}
+	t := &transactions{writer: newWriter(cn, c.WriterConfig), timeout: c.Timeout, alone: c.Alone}
 	t.send = t.produceTx
 	for i, id := range c.IDs {
 		t.slots[i] = slot{id: id, pid: -1, epoch: -1}
@@ -167,7 +168,7 @@ func (t *transactions) commit(ctx context.Context, n uint64, who wire.Identity, 
 		return fmt.Errorf("%d was the last one: checkpoints are committed in order", t.last)
 	case wrote && (!s.busy || s.n != n):
 		return errors.New("its records are not sent: Flush must have returned")
-	case wrote && len(at) == 0:
+	case wrote && len(at) == 0 && !t.alone:
 		return errors.New("records need a position, unmoved if need be: the group must be asked whether this process is a member")
 	case len(at) > 0 && (who.Member == "" || who.Generation < 0):
 		return errors.New("positions need a member of the group")
@@ -187,8 +188,10 @@ func (t *transactions) decide(ctx context.Context, s *slot, wrote bool, who wire
 	case !wrote:
 		return t.cn.CommitPlain(ctx, who, at)
 	}
-	if err := t.move(ctx, s, who, at); err != nil {
-		return err
+	if len(at) > 0 {
+		if err := t.move(ctx, s, who, at); err != nil {
+			return err
+		}
 	}
 	if err := t.end(s); err != nil {
 		return err

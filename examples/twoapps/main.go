@@ -21,11 +21,11 @@ import (
 	"github.com/weirstream/weir/stream"
 )
 
-// mirror copies a topic to another cluster. What is on another cluster is written at least once.
+// mirror copies a topic to another cluster, exactly once.
 func mirror(name, from, to string, other *kafka.Cluster) *stream.Builder {
 	b := stream.New(name)
 	b.Source(kafka.Source(from, serde.Bytes, serde.Bytes)).
-		To(kafka.Sink(to, serde.Bytes, serde.Bytes, kafka.On(other)), stream.AtLeastOnceSink())
+		To(kafka.Sink(to, serde.Bytes, serde.Bytes, kafka.On(other)))
 	return b
 }
 

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/weirstream/weir/connector"
 	"github.com/weirstream/weir/connector/memory"
 	"github.com/weirstream/weir/internal/engine"
 	"github.com/weirstream/weir/internal/faults"
@@ -22,6 +23,7 @@ type process struct {
 	disk *disk
 	d    *engine.Driver // nil while it is down
 	conn wire.Log
+	far  wire.Log // to the second cluster
 
 	frozen int // steps that it still does not do, because it is suspended
 	down   int // steps until it starts again
@@ -42,7 +44,7 @@ func (p *process) step() bool {
 	if p.d == nil {
 		if err := p.start(); err != nil {
 			p.w.why = append(p.w.why, fmt.Errorf("%s starts: %w", p.name, err))
-			p.w.c.Advance(session + time.Second) // who is dead is given up meanwhile
+			p.w.advance(session + time.Second) // who is dead is given up meanwhile
 			return false
 		}
 	}
@@ -71,12 +73,37 @@ func (p *process) start() error {
 	if err != nil {
 		return err
 	}
+	if err := p.redirect(compiled); err != nil {
+		return err
+	}
 	d, err := engine.NewDriver(compiled.Plan, compiled.Config)
 	if err != nil {
 		d.Close()
 		return err
 	}
 	p.d = d
+	return nil
+}
+
+// redirect leads sinks on another cluster to the second one.
+func (p *process) redirect(c *stream.Compiled) (err error) {
+	if p.w.far == p.w.c {
+		return nil
+	}
+	if p.far != nil {
+		_ = p.far.Close()
+	}
+	if p.far, err = p.w.far.Connect(context.Background(), "app"); err != nil {
+		return err
+	}
+	for _, e := range c.Ends() {
+		if l, ok := e.Connector.(wire.InLog); ok && l.OnCluster() != nil {
+			e.Redirect(func(env connector.Env) connector.Env {
+				env.Cluster, env.Log = l.OnCluster().(connector.Cluster), p.far
+				return env
+			})
+		}
+	}
 	return nil
 }
 
@@ -103,6 +130,10 @@ func (p *process) recover(err error) {
 		p.w.why = append(p.w.why, fmt.Errorf("%s recovers: %w", p.name, err))
 	}
 	p.disk.killed()
+	_ = p.conn.Close()
+	if p.far != nil {
+		_ = p.far.Close()
+	}
 	p.d.Close()
 	p.d = nil
 }
@@ -121,7 +152,7 @@ func (p *process) disturb() {
 	}
 	switch p.w.rand.IntN(40) {
 	case 0, 1: // longer than a session lasts, when others keep the time going
-		p.conn.(interface{ Freeze() }).Freeze()
+		p.each(func(l wire.Log) { l.(interface{ Freeze() }).Freeze() })
 		p.frozen = 1 + p.w.rand.IntN(12)
 	case 2, 3:
 		p.down = p.w.rand.IntN(4)
@@ -135,10 +166,18 @@ func (p *process) disturb() {
 	}
 }
 
+// each is for its connections.
+func (p *process) each(do func(wire.Log)) {
+	do(p.conn)
+	if p.far != nil {
+		do(p.far)
+	}
+}
+
 // wake ends what disturb has begun.
 func (p *process) wake() {
 	if p.conn != nil && p.d != nil {
-		p.conn.(interface{ Thaw() }).Thaw()
+		p.each(func(l wire.Log) { l.(interface{ Thaw() }).Thaw() })
 	}
 	p.frozen, p.down = 0, 0
 }

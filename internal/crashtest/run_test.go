@@ -23,6 +23,7 @@ type scenario struct {
 	config  func(c *stream.Config) // nil: the defaults
 	disk    bool                   // state outlives a process that is killed, as far as a disk keeps it
 	members int                    // processes; 0 is one
+	far     bool                   // topic out is on a second cluster
 }
 
 const (
@@ -61,6 +62,7 @@ func counted() map[string]int64 {
 type world struct {
 	s     scenario
 	c     *memory.Cluster
+	far   *memory.Cluster                  // where out is: c, or a second one
 	rand  *rand.Rand                       // what the processes go through
 	sink  *memory.Collector[string, int64] // outside of the cluster
 	procs []*process
@@ -78,10 +80,15 @@ func run(s scenario, seed uint64, j faults.Judge) error {
 	if err != nil {
 		return err
 	}
+	return w.run()
+}
+
+func (w *world) run() error {
 	if err := w.drive(true); err != nil {
 		return err
 	}
-	w.c.Judge = nil
+	w.judge(nil)
+	w.far.Settle()
 	w.c.Settle() // what was late comes at the latest now: the app may have to recover once more
 	for stopped := false; !stopped; {
 		if err := w.drive(false); err != nil {
@@ -100,12 +107,27 @@ func newWorld(s scenario, seed uint64, j faults.Judge) (*world, error) {
 	for i := range max(1, s.members) {
 		w.procs = append(w.procs, &process{w: w, name: fmt.Sprint("i", i), disk: &disk{rand: w.rand}})
 	}
+	w.far = w.c
+	if s.far {
+		w.far = &memory.Cluster{Start: w.c.Start, Poison: true}
+	}
 	forever := map[string]string{"retention.ms": "-1"}
-	if err := errors.Join(w.c.Create("in", partitions, forever), w.c.Create("out", partitions, forever)); err != nil {
+	if err := errors.Join(w.c.Create("in", partitions, forever), w.far.Create("out", partitions, forever)); err != nil {
 		return nil, err
 	}
-	w.c.Judge = j
+	w.judge(j)
 	return w, nil
+}
+
+// judge has faults happen on both clusters.
+func (w *world) judge(j faults.Judge) { w.c.Judge, w.far.Judge = j, j }
+
+// advance lets time pass, which is the same everywhere.
+func (w *world) advance(by time.Duration) {
+	w.c.Advance(by)
+	if w.far != w.c {
+		w.far.Advance(by)
+	}
 }
 
 // drive has the app work until everything is committed. disturbed: its processes freeze and stop now and then.
@@ -114,7 +136,7 @@ func (w *world) drive(disturbed bool) error {
 		if err := w.send(); err != nil {
 			return err
 		}
-		w.c.Advance(2 * time.Second) // watermarks cross repartition topics with time
+		w.advance(2 * time.Second) // watermarks cross repartition topics with time
 		for _, p := range w.procs {
 			if disturbed && len(w.procs) > 1 {
 				p.disturb()
@@ -152,7 +174,7 @@ func (w *world) done() bool {
 		return false
 	}
 	for range settling {
-		w.c.Advance(2 * time.Second)
+		w.advance(2 * time.Second)
 		for _, p := range w.procs {
 			if !p.step() {
 				return false
@@ -172,6 +194,16 @@ func (w *world) behind() bool {
 		for p := range int32(n) {
 			at := committed[wire.TopicPartition{Topic: topic, Partition: p}].Offset
 			if left, _, err := w.c.Records(topic, p, at); err != nil || len(left) > 0 {
+				return true
+			}
+		}
+	}
+	for _, p := range w.procs {
+		if p.d == nil {
+			continue
+		}
+		for _, t := range p.d.Status().Tasks {
+			if t.Outbox > 0 {
 				return true
 			}
 		}
@@ -202,10 +234,15 @@ func (w *world) judged() error {
 		return err
 	}
 	defer l.Close()
-	if err := oracle.NothingOpen(ctx, l, "app-"); err != nil {
+	far, err := w.far.Connect(ctx, "oracle")
+	if err != nil {
+		return err
+	}
+	defer far.Close()
+	if err := errors.Join(oracle.NothingOpen(ctx, l, "app-"), oracle.NothingOpen(ctx, far, "app-")); err != nil {
 		return err // and everything else would wait for it
 	}
-	out, err := oracle.Read(ctx, l, "out")
+	out, err := oracle.Read(ctx, far, "out")
 	if err != nil {
 		return err
 	}

@@ -34,6 +34,10 @@ func scenarios() []scenario {
 		{name: "three-standby-disk", build: repartition, check: sums, config: standby, members: 3, disk: true},
 		{name: "two-standby-local", build: repartition, check: sums, config: localStandby, members: 2, disk: true},
 		{name: "two-local", build: repartition, check: sums, members: 2},
+		{name: "far-pass", build: farPass, check: everything, far: true},
+		{name: "far-count", build: farCount, check: sums, far: true},
+		{name: "far-count-disk", build: farCount, check: sums, far: true, disk: true, config: tight},
+		{name: "two-far", build: farCount, check: sums, far: true, members: 2, config: overKafka},
 		{name: "at-least-once", build: repartition, check: atLeast, config: atLeastOnce},
 	}
 }
@@ -55,6 +59,20 @@ func nameless(c *stream.Config) { c.Instance = "" }
 // source reads in. The clock jumps in these tests, and what is late must not depend on it: no partition counts as idle.
 func source(b *stream.Builder) *stream.Stream[string, string] {
 	return b.Source(kafka.Source("in", serde.String, serde.String), stream.IdleAfter(24*time.Hour))
+}
+
+// elsewhere is the cluster that sinks name which are on the second one.
+var elsewhere = &kafka.Cluster{Brokers: []string{"elsewhere:9092"}}
+
+// tight leaves little room in outboxes.
+func tight(c *stream.Config) { c.OutboxRecords = 3 }
+
+func farPass(b *stream.Builder, _ *world) {
+	source(b).MapValues(func(v string) string { return v }).To(kafka.Sink("out", serde.String, serde.String, kafka.On(elsewhere)))
+}
+
+func farCount(b *stream.Builder, _ *world) {
+	source(b).GroupByKey().Count(stream.OnUpdate).ToStream().To(kafka.Sink("out", serde.String, serde.Int64, kafka.On(elsewhere)))
 }
 
 // pass has no state: its checkpoints are outputs and positions.

@@ -185,6 +185,7 @@ type TaskStatus struct {
 	HeldBy    string
 	WaitsFor  string
 	Restored  float64
+	Outbox    int64
 }
 
 // Status is stream.App's.

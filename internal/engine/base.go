@@ -21,6 +21,7 @@ type base struct {
 	bulk     state.Ingester // of db; nil when it has none
 	env      connector.Env
 	warmth   warmth // what is here of the tasks' state
+	far      farClusters
 	seat     *seat  // nil before the first session has joined
 	stay     bool   // keep the seat for a restart
 	instance string // names this process in transactional ids
@@ -93,6 +94,7 @@ func (b *base) close() error {
 		defer cancel()
 		errs = append(errs, b.seat.leave(ctx, b.stay))
 	}
+	errs = append(errs, b.far.close())
 	if b.db != nil {
 		errs = append(errs, b.db.Close())
 	}

@@ -39,6 +39,7 @@ func (d *draining) note(runners []*runner) {
 			lag += r.lags[x.Input]
 		}
 		r.status.Unlock()
+		lag += r.outboxed()
 	}
 	if lag == 0 && processed == d.processed {
 		d.quiet++

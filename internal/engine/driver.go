@@ -62,6 +62,13 @@ func (d *Driver) Poll() error {
 				}
 				busy = busy || got
 			}
+			for _, c := range r.carriers {
+				got, err := c.step(context.Background(), d.ended)
+				if err != nil {
+					return relayError(err)
+				}
+				busy = busy || got
+			}
 			for r.turn() {
 				busy = true
 			}

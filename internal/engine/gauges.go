@@ -24,6 +24,9 @@ func (s *session) publishGauges(now time.Time) {
 	for _, t := range st.Tasks {
 		g.to(s.config, "weir_task_lag", float64(t.Lag), "task", t.Task)
 		g.to(s.config, "weir_task_processed", float64(t.Processed), "task", t.Task)
+		if t.Outbox > 0 || s.carries() {
+			g.to(s.config, "weir_task_outbox", float64(t.Outbox), "task", t.Task)
+		}
 	}
 	if s.config.Measures != nil {
 		for name, n := range s.config.Measures() {

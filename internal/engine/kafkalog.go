@@ -385,6 +385,7 @@ func (l *kafkaLog) commit(ctx context.Context, cp *checkpoint) error {
 	for _, p := range positions {
 		l.sent[p.TopicPartition] = p.Committed
 	}
+	tellRelays(cp, ends)
 	if err := l.apply(cp); err != nil {
 		return fmt.Errorf("checkpoint %d: %w", cp.n, err)
 	}
@@ -539,5 +540,5 @@ const fenceTimeout = 5 * time.Second
 func randomInstance() string { return "r" + strings.ToLower(rand.Text()[:12]) }
 
 // isInstance reports whether text could be the instance in a transactional id of this app. Instances have no dash there, so an id
-// with another one belongs to an app with a longer name.
-func isInstance(text string) bool { return !strings.Contains(text, "-") }
+// with another one belongs to an app with a longer name; one with a slash is a relay's.
+func isInstance(text string) bool { return !strings.ContainsAny(text, "-/") }

@@ -35,7 +35,12 @@ func (s *session) run(ctx context.Context, stop <-chan StopMode) (err error) {
 			}
 		}
 		if s.endedN > 0 && s.endedN == len(s.runners) && len(s.runners) == len(s.refs) {
-			return s.finish()
+			if !s.carries() {
+				return s.finish()
+			}
+			if !s.draining.on {
+				s.drain() // what is written must leave the outboxes, too
+			}
 		}
 		if s.draining.done() {
 			return s.finish()
@@ -124,5 +129,6 @@ func (s *session) finish() error {
 		}
 	}
 	s.clean = true
+	s.carryRest(deadline.C)
 	return nil
 }

@@ -32,6 +32,8 @@ type Sub struct {
 	In      []*Exchange
 	Out     []*Exchange
 	Stores  []Store
+	// Outboxes are the nodes whose sinks are on another cluster than the app's: what they write goes there by way of a topic.
+	Outboxes []string
 	// New makes one task. Errors are those of opening sinks and binding state: of infrastructure unless they are named ones.
 	New func(env *TaskEnv) (*task.Task, error)
 }
@@ -86,6 +88,7 @@ type Config struct {
 	SessionTimeout      time.Duration
 	StopTimeout         time.Duration
 	Workers             int
+	OutboxRecords       int64 // of an outbox's partition that may wait for their cluster
 	MemoryBytes         int64
 	Rack                string // where this process runs
 	Standbys            int    // copies of each task's state with other processes
@@ -139,6 +142,9 @@ type TaskEnv struct {
 
 	// Topic is the name of an exchange's topic when it goes through Kafka, "" when it is local.
 	Topic func(exchange string) string
+
+	// Outbox leads a sink on another cluster, which env names, to its node's outbox. An env with a Log is connected already.
+	Outbox func(node string, env connector.Env) (connector.Env, error)
 
 	// Recovered are the handles that a two-phase sink prepared and that may not have been committed.
 	Recovered func(sink string) []connector.Handle

@@ -68,6 +68,10 @@ func (l *kafkaLog) records(ctx context.Context) (*records, error) {
 				out.formats[store] = bytes.Clone(rec.Value)
 				continue
 			}
+			if of, ok := strings.CutPrefix(string(rec.Key), farPrefix); ok {
+				l.s.base.far.learn(of, rec.Value)
+				continue
+			}
 			if out.tasks[string(rec.Key)], err = decodeRecord(rec.Value); err != nil {
 				return nil, fmt.Errorf("%s/%d@%d: %w", tp.Topic, tp.Partition, rec.Offset, err)
 			}

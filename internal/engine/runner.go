@@ -29,7 +29,9 @@ type runner struct {
 	appender wire.Appender
 	plain    wire.Appender // SinkAppender, when it is another
 	feeds    []*feed
-	prev     []*runner // tasks that send to it
+	carriers []*carrier      // of its outboxes
+	gates    []*atomic.Int32 // outboxes that must not hold too much for it to go on
+	prev     []*runner       // tasks that send to it
 	cancel   context.CancelFunc
 
 	box     *queue[message]
@@ -153,7 +155,7 @@ func (r *runner) room() bool {
 		}
 	}
 	// What lies before a barrier is processed: only a checkpoint gives memory back.
-	return !full && (!r.paused || r.barrier != 0) && !r.halted && !r.s.commits.full()
+	return !full && (!r.paused && !r.shut() || r.barrier != 0) && !r.halted && !r.s.commits.full()
 }
 
 // exchangeBytes is how much may wait at one receiver of a local exchange before its senders stop.
@@ -268,6 +270,7 @@ func (r *runner) show() {
 	}
 	r.status.Lock()
 	r.status.TaskStatus = st
+	r.status.Outbox = r.outboxed()
 	r.lags = r.lags[:0]
 	for _, in := range r.t.Inputs {
 		r.lags = append(r.lags, in.State().Lag+in.State().Queued)
@@ -314,6 +317,9 @@ func (r *runner) abandon() error {
 	var errs []error
 	for _, f := range r.feeds {
 		f.close()
+	}
+	for _, c := range r.carriers {
+		c.close()
 	}
 	if r.t != nil {
 		for _, s := range r.t.Sinks {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sort"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weirstream/weir/connector"
@@ -37,6 +38,7 @@ type session struct {
 	owned    []taskRef                     // this process's, at the start of the session
 	making   map[string]context.CancelFunc // tasks that are being restored, by name
 	standbys *standbys                     // nil without a cluster
+	over     map[*Sub]*atomic.Int32        // how many of a sub-topology's outboxes hold too much
 
 	topics       map[string]wire.Topic // internal ones
 	sourceTopics map[string]wire.Topic
@@ -76,7 +78,7 @@ type event struct {
 // newSession makes the tasks as the last commit says and starts them.
 func newSession(ctx context.Context, a *App, b *base, threaded bool) (s *session, err error) {
 	s = &session{app: a, plan: a.plan, config: a.config, base: b, threaded: threaded, events: newQueue[event](),
-		tasks: map[*Sub][]*runner{}, counts: map[*Sub]int{}, making: map[string]context.CancelFunc{}}
+		tasks: map[*Sub][]*runner{}, counts: map[*Sub]int{}, making: map[string]context.CancelFunc{}, over: map[*Sub]*atomic.Int32{}}
 	s.mu.paused = map[string]error{}
 	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	defer func() {
@@ -96,6 +98,7 @@ func newSession(ctx context.Context, a *App, b *base, threaded bool) (s *session
 	s.refs = s.taskRefs()
 	for _, sub := range s.plan.Subs {
 		s.tasks[sub] = make([]*runner, s.counts[sub])
+		s.over[sub] = new(atomic.Int32)
 	}
 	if s.commits, err = openCommitLog(ctx, s); err != nil {
 		return s, err
@@ -227,6 +230,9 @@ func (s *session) startFeeds(r *runner) {
 		return
 	}
 	s.wake(r)
+	for _, c := range r.carriers {
+		r.wg.Go(func() { c.run(r.env.Context) })
+	}
 	for _, f := range r.feeds {
 		ctx, cancel := context.WithCancel(r.env.Context)
 		f.cancel = cancel
@@ -248,12 +254,14 @@ func (s *session) makeTask(r *runner, partition int, rec *taskRecord) error {
 		Senders:    func(exchange string) int { return s.counts[r.sub.in(exchange).From] },
 		Pending:    func(exchange string) int64 { return s.pendingAt(r.sub.out(exchange)) },
 		Topic:      s.exchangeTopicOf(r.sub),
+		Outbox:     func(node string, env connector.Env) (connector.Env, error) { return s.outbox(r, node, env) },
 		Recovered:  rec.handlesOf,
 		Async:      r.async,
 		Count:      s.counter,
 		Now:        s.now,
 	}
 	r.env = env
+	r.gates = s.gates(r.sub)
 	if err := s.commits.equip(r, s.n+1); err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 // The names of internal topics.
 func (p *Plan) exchangeTopic(x *Exchange) string   { return p.App + "-" + x.Name }
 func (p *Plan) changelogTopic(store string) string { return p.App + "-" + store + "-changelog" }
+func (p *Plan) outboxTopic(node string) string     { return p.App + "-" + node + "-outbox" }
 func (p *Plan) tasksTopic() string                 { return p.App + "-tasks" }
 
 // The settings that internal topics must have. Event times may be of any age and some way ahead: with a broker's defaults, records of
@@ -38,6 +39,9 @@ func (s *session) internalTopics() []wire.TopicSpec {
 			if !s.config.local(x) {
 				specs = append(specs, wire.TopicSpec{Name: s.plan.exchangeTopic(x), Partitions: int32(s.counts[sub]), Configs: exchangeConfigs})
 			}
+		}
+		for _, node := range sub.Outboxes {
+			specs = append(specs, wire.TopicSpec{Name: s.plan.outboxTopic(node), Partitions: int32(s.counts[sub]), Configs: exchangeConfigs})
 		}
 		for _, st := range sub.Stores {
 			if st.Changelog {

@@ -73,6 +73,9 @@ type TxConfig struct {
 	WriterConfig
 	IDs     [2]string     // used in turn, so that n is committed while n+1 is written
 	Timeout time.Duration // after which the cluster aborts an open transaction
+	// Alone says that the ids belong to one place of one owner, whoever that is now: taking them over is all the fencing there is, no
+	// group is asked, and Commit takes no positions.
+	Alone bool
 }
 
 // Transactions is a writer whose records become visible by Commit: each checkpoint is one transaction, under the ids in turn

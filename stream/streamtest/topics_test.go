@@ -234,12 +234,22 @@ func TestMistakesFailTheTest(t *testing.T) {
 
 func TestASinkOnAnotherCluster(t *testing.T) {
 	there := &kafka.Cluster{Brokers: []string{"there:9092"}}
-	b := stream.New("mirror")
-	b.Source(kafka.Source("a", serde.Bytes, serde.Bytes)).To(kafka.Sink("a", serde.Bytes, serde.Bytes, kafka.On(there)), stream.AtLeastOnceSink())
-	d := streamtest.New(t, b)
-	in, out := d.In[[]byte, []byte]("a"), d.Out[[]byte, []byte]("a")
-	in.Send([]byte("k"), []byte("v"))
-	if got := out.Read(); len(got) != 1 || string(got[0].Value) != "v" {
-		t.Errorf("got %v", got)
+	for name, opts := range map[string][]stream.SinkOption{"exactly once": nil, "at least once": {stream.AtLeastOnceSink()}} {
+		t.Run(name, func(t *testing.T) {
+			mirror := func() *stream.Builder {
+				b := stream.New("mirror")
+				b.Source(kafka.Source("a", serde.Bytes, serde.Bytes)).To(kafka.Sink("a", serde.Bytes, serde.Bytes, kafka.On(there)), opts...)
+				return b
+			}
+			d := streamtest.New(t, mirror())
+			in, out := d.In[[]byte, []byte]("a"), d.Out[[]byte, []byte]("a")
+			for i, then := range []func(){func() {}, d.Crash, func() { d.Restart(mirror()) }, func() {}} {
+				in.Send([]byte("k"), []byte{byte('0' + i)})
+				if got := out.Read(); len(got) != 1 || string(got[0].Value) != fmt.Sprint(i) || len(got[0].Headers) != 0 {
+					t.Errorf("%d: got %v", i, got)
+				}
+				then()
+			}
+		})
 	}
 }

@@ -72,7 +72,7 @@ func (w *world) adopt(e *stream.End) error {
 	if err := log.Create(context.Background(), specs...); err != nil {
 		return errors.Join(err, log.Close())
 	}
-	if c == w.main {
+	if on == nil {
 		return log.Close()
 	}
 	e.Redirect(func(env connector.Env) connector.Env {

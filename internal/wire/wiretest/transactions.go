@@ -135,6 +135,23 @@ func testTransactions(t *testing.T, c Cluster) {
 			t.Error("records are committed by nobody")
 		}
 	})
+	t.Run("AloneIsFencedByItsIDs", func(t *testing.T) {
+		p := c.process(t)
+		old := p.alone()
+		for n := uint64(1); n <= 5; n++ {
+			old.append(0, fmt.Sprint(n))
+			old.cut()
+			old.must(old.tx.Commit(old.ctx, n, wire.Identity{}, nil))
+		}
+		old.append(0, "lost")
+		old.cut()
+		q := p.alone()
+		q.append(0, "kept")
+		ends := q.cut()
+		q.must(q.tx.Commit(q.ctx, 1, wire.Identity{}, nil))
+		q.is(old.tx.Commit(old.ctx, 6, wire.Identity{}, nil), wire.ErrFenced)
+		q.sees(0, ends[at(p.topic, 0)], "1", "2", "3", "4", "5", "kept")
+	})
 }
 
 // A process is a member of a group with transactions and one task, which writes to a topic of two partitions.
@@ -170,9 +187,21 @@ func (p *process) again() *process {
 	return &q
 }
 
-func (p *process) open() {
+// alone is a writer beside p without a group, under ids of its own: the same for each.
+func (p *process) alone() *process {
 	p.Helper()
-	tx, err := p.log.Transactions(p.ctx, wire.TxConfig{IDs: [2]string{p.id + "-0", p.id + "-1"}, Timeout: time.Minute})
+	q := *p
+	q.id = p.id + "/alone"
+	q.begin(wire.TxConfig{Alone: true})
+	return &q
+}
+
+func (p *process) open() { p.Helper(); p.begin(wire.TxConfig{}) }
+
+func (p *process) begin(c wire.TxConfig) {
+	p.Helper()
+	c.IDs, c.Timeout = [2]string{p.id + "-0", p.id + "-1"}, time.Minute
+	tx, err := p.log.Transactions(p.ctx, c)
 	p.must(err)
 	p.Cleanup(func() { _ = tx.Close() })
 	p.tx, p.next = tx, 1
