@@ -164,6 +164,9 @@ func (c *Config) engine() *engine.Config {
 		Local:  c.Exchange == Local || c.Cluster == nil,
 		Logger: c.Logger,
 	}
+	if c.OnRestore != nil {
+		e.OnRestore = func(r engine.Restore) { c.OnRestore(Restore(r)) }
+	}
 	if c.Metrics != nil {
 		e.Counter, e.Gauge = c.Metrics.Counter, c.Metrics.Gauge
 		if r, ok := c.Registry.(interface{ Measures() map[string]int64 }); ok {

@@ -145,6 +145,9 @@ func (q *querying[K, V]) Get(ctx context.Context, k K, how table.Read) (row tabl
 	if row, ok, err = q.getIn(ctx, p, k, how); err != nil || ok || !q.anywhere {
 		return row, ok, q.named(err)
 	}
+	if how == table.Stale {
+		here = append(here, q.app.Copies(q.sub)...)
+	}
 	for _, other := range here {
 		if other == p {
 			continue
@@ -191,7 +194,11 @@ func (q *querying[K, V]) row(k K, v V, t int64, how table.Read) (table.Row[K, V]
 // ask calls do with an instance to read from: the task's own, or one that sees the database as it is.
 func (q *querying[K, V]) ask(ctx context.Context, p int, how table.Read, do func(in *instance) error) error {
 	if how != table.Live {
-		return q.app.Look(q.sub, p, func(env *engine.TaskEnv) error {
+		look := q.app.Look
+		if how == table.Stale {
+			look = q.app.LookStale
+		}
+		return look(q.sub, p, func(env *engine.TaskEnv) error {
 			return guarded(func() error { return do(q.prog.reader(env, q.node)) })
 		})
 	}
@@ -233,7 +240,7 @@ const pageRows = 256
 
 func (q *querying[K, V]) Scan(ctx context.Context, from, to *K, how table.Read) iter.Seq2[table.Row[K, V], error] {
 	return func(yield func(table.Row[K, V], error) bool) {
-		parts, err := q.parts(from, to)
+		parts, err := q.parts(from, to, how)
 		if err != nil {
 			yield(table.Row[K, V]{}, q.named(err))
 			return
@@ -251,12 +258,15 @@ func (q *querying[K, V]) Scan(ctx context.Context, from, to *K, how table.Read) 
 }
 
 // parts are the partitions of a range.
-func (q *querying[K, V]) parts(from, to *K) ([]int, error) {
+func (q *querying[K, V]) parts(from, to *K, how table.Read) ([]int, error) {
 	if q.scan == nil {
 		return nil, errors.New("it cannot be iterated over: only a table that keeps its rows can")
 	}
 	if from == nil || !q.forms.oneKey {
 		_, here, err := q.app.Partitions(q.sub)
+		if err == nil && how == table.Stale {
+			here = append(here, q.app.Copies(q.sub)...)
+		}
 		if err == nil && from != nil && !q.forms.ordered {
 			err = errors.New("a range needs a key serde that keeps the order of keys (serde.Ordered)")
 		}

@@ -12,7 +12,8 @@ type Read int
 
 // Committed (the default) answers from the last checkpoint: what readers of the output can know.
 // Live asks the task, and sees what may yet be rolled back; it waits for the record that the task is at.
-// Stale also reads a standby. There are none yet, so it is Committed.
+// Stale also reads the copy that a standby keeps (stream.Config.Standbys), which is about a second behind; it does not ask a process
+// that is restoring for its own tasks.
 const (
 	Committed Read = iota
 	Live

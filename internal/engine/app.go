@@ -26,6 +26,7 @@ type App struct {
 	log    *slog.Logger
 
 	counters counters
+	restores restores
 	gate     gate
 
 	ran   atomic.Bool
@@ -173,6 +174,7 @@ type Status struct {
 	Checkpoint uint64
 	Paused     error
 	Tasks      []TaskStatus
+	Standbys   []StandbyStatus
 }
 
 // A TaskStatus is stream.TaskStatus.
@@ -186,6 +188,8 @@ type TaskStatus struct {
 	WaitsFor  string
 	Restored  float64
 	Outbox    int64
+	// RestoreLeft is how long the rest of a restore will take.
+	RestoreLeft time.Duration
 }
 
 // Status is stream.App's.
@@ -193,10 +197,11 @@ func (a *App) Status() Status {
 	a.mu.Lock()
 	s, state := a.mu.session, a.mu.state
 	a.mu.Unlock()
-	if s == nil {
-		return Status{State: state}
+	st := Status{}
+	if s != nil {
+		st = s.status()
 	}
-	st := s.status()
 	st.State = state
+	a.restores.show(&st)
 	return st
 }

@@ -12,7 +12,7 @@ type gauges struct {
 }
 
 // publish sets the gauges when it is time: per task how many records are behind it and how many it has processed, the last committed
-// checkpoint, and what the schema registry counts.
+// checkpoint, how many records its standbys and restores lack, and what the schema registry counts.
 func (s *session) publishGauges(now time.Time) {
 	g := &s.gauges
 	if s.config.Gauge == nil || now.Sub(g.last) < gaugeEvery {
@@ -27,6 +27,14 @@ func (s *session) publishGauges(now time.Time) {
 		if t.Outbox > 0 || s.carries() {
 			g.to(s.config, "weir_task_outbox", float64(t.Outbox), "task", t.Task)
 		}
+	}
+	for _, f := range st.Standbys {
+		if f.Lag >= 0 {
+			g.to(s.config, "weir_standby_lag", float64(f.Lag), "task", f.Task)
+		}
+	}
+	for _, r := range s.app.restores.all() {
+		g.to(s.config, "weir_restore_left_records", float64(r.Total-r.Done), "task", r.Task)
 	}
 	if s.config.Measures != nil {
 		for name, n := range s.config.Measures() {

@@ -95,7 +95,8 @@ type Config struct {
 	MoveLag             int64  // records that a copy may lack for its task to move to it
 	// What restores and standbys read of changelogs. Restores: 0 is no limit.
 	RestoreBytesPerSecond, StandbyBytesPerSecond int64
-	Local                                        bool // the exchange between sub-topologies is in process
+	Local                                        bool          // the exchange between sub-topologies is in process
+	OnRestore                                    func(Restore) // nil: nobody listens
 	Logger                                       *slog.Logger
 	Counter                                      func(name string, labels ...string) func(delta int64)
 	Gauge                                        func(name string, labels ...string) func(value float64) // nil: nobody measures

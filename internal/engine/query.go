@@ -53,6 +53,37 @@ func (a *App) Look(sub *Sub, partition int, do func(env *TaskEnv) error) error {
 	return do(r.env)
 }
 
+// LookStale is Look that takes a copy of another process's state where the task is not here.
+func (a *App) LookStale(sub *Sub, partition int, do func(env *TaskEnv) error) error {
+	a.gate.RLock()
+	defer a.gate.RUnlock()
+	r, err := a.runnerOf(sub, partition)
+	if err == nil {
+		return do(r.env)
+	}
+	if s := a.gate.s; s != nil {
+		if t, ok := s.standbys.copyOf(sub, partition); ok {
+			return do(s.envOf(s.ctx, t))
+		}
+	}
+	return err
+}
+
+// Copies are the partitions of a sub-topology whose state is here as a copy that can be read.
+func (a *App) Copies(sub *Sub) (partitions []int) {
+	a.gate.RLock()
+	defer a.gate.RUnlock()
+	if a.gate.s == nil {
+		return nil
+	}
+	for _, f := range a.gate.s.standbys.following() {
+		if f.ref.sub == sub && f.readable() {
+			partitions = append(partitions, f.ref.partition)
+		}
+	}
+	return partitions
+}
+
 // Ask calls do in the goroutine of a task, between two records. do must not panic, and shares nothing with a caller whose context
 // has ended. In a driver without goroutines it is called at once.
 func (a *App) Ask(ctx context.Context, sub *Sub, partition int, do func(env *TaskEnv)) error {

@@ -13,7 +13,7 @@ import (
 // restore brings a store of a task that comes here to the place that the last commit names, or with expired to the end. Without a place
 // there must be nothing: each commit has one, and state of which nobody can say what is in it would count something twice, or not at all,
 // without a word.
-func (l *kafkaLog) restore(ctx context.Context, t taskRef, st Store, target int64, named, expired bool) (int64, error) {
+func (l *kafkaLog) restore(ctx context.Context, t taskRef, st Store, target int64, named, expired bool, p *progress) (int64, error) {
 	s := l.s
 	tp := wire.TopicPartition{Topic: s.plan.changelogTopic(st.Name), Partition: int32(t.partition)}
 	ends, err := s.base.log.List(ctx, wire.End, []wire.TopicPartition{tp})
@@ -23,7 +23,7 @@ func (l *kafkaLog) restore(ctx context.Context, t taskRef, st Store, target int6
 	if !named {
 		target = ends[tp]
 	}
-	r := &restorer{l: l, t: t, st: st, tp: tp, pace: &l.pace, count: s.counter("weir_restored_records_total", "task", t.name())}
+	r := &restorer{l: l, t: t, st: st, tp: tp, pace: &l.pace, moved: func(n int64) { p.add(n, s.now()) }, count: s.counter("weir_restored_records_total", "task", t.name())}
 	return r.restore(ctx, target, named || expired, ends[tp])
 }
 
@@ -35,6 +35,7 @@ type restorer struct {
 	tp      wire.TopicPartition
 	pace    *pace
 	count   func(int64) // of records that were read and are not skipped
+	moved   func(int64) // is told by how many records the place has moved
 	at      int64
 	target  int64
 	since   int64 // the time that the state's place is of while the target is not reached
@@ -125,7 +126,9 @@ func (r *restorer) replay(ctx context.Context) error {
 		}
 		bytes := b.Bytes
 		r.put(b)
+		was := r.at
 		r.at = max(r.at, b.Next)
+		r.moved(r.at - was)
 		b.Release()
 		if r.run.Bytes() >= restoreBytes {
 			if err := r.flush(ctx); err != nil {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync"
+	"sync/atomic"
 
 	"github.com/weirstream/weir/connector"
 	"github.com/weirstream/weir/internal/overlay/keys"
@@ -134,20 +136,52 @@ func (l *kafkaLog) recover(ctx context.Context, refs []taskRef) (*saved, error) 
 	if err != nil {
 		return nil, err
 	}
-	out := &saved{tasks: map[string]*taskRecord{}}
-	for _, t := range refs {
-		rec, err := l.recoverTask(ctx, t, committed, records)
-		if err != nil {
-			return nil, fmt.Errorf("task %s: %w", t.name(), err)
+	recs := make([]*taskRecord, len(refs))
+	errs := make([]error, len(refs))
+	s.sideBySide(len(refs), func(i int) bool {
+		if recs[i], errs[i] = l.recoverTask(ctx, refs[i], committed, records); errs[i] != nil {
+			errs[i] = fmt.Errorf("task %s: %w", refs[i].name(), errs[i])
 		}
-		out.tasks[t.name()] = rec
-		out.n = max(out.n, rec.n)
+		return errs[i] == nil
+	})
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	out := &saved{tasks: map[string]*taskRecord{}}
+	for i, t := range refs {
+		out.tasks[t.name()] = recs[i]
+		out.n = max(out.n, recs[i].n)
 	}
 	return out, nil
 }
 
+// atOnce is how many tasks' changelogs are read side by side: each takes memory for what it fetches and sorts.
+const atOnce = 4
+
+// sideBySide calls do for n things, some at a time, until one returns false. Without goroutines it is one after the other.
+func (s *session) sideBySide(n int, do func(i int) bool) {
+	if !s.threaded {
+		for i := 0; i < n && do(i); i++ {
+		}
+		return
+	}
+	var next atomic.Int64
+	var failed atomic.Bool
+	var wg sync.WaitGroup
+	for range min(n, atOnce) {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n && !failed.Load(); i = int(next.Add(1)) - 1 {
+				if !do(i) {
+					failed.Store(true)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
 // recoverTask is recover for one.
-func (l *kafkaLog) recoverTask(ctx context.Context, t taskRef, committed map[wire.TopicPartition]wire.Committed, known *records) (*taskRecord, error) {
+func (l *kafkaLog) recoverTask(ctx context.Context, t taskRef, committed map[wire.TopicPartition]wire.Committed, known *records) (rec *taskRecord, err error) {
 	defer l.hold(t.name())()
 	rec, to, err := l.s.saidOf(t, committed)
 	if err != nil {
@@ -160,18 +194,39 @@ func (l *kafkaLog) recoverTask(ctx context.Context, t taskRef, committed map[wir
 	if err := l.adoptFormats(t, known.formats); err != nil {
 		return nil, err
 	}
+	missing, err := l.s.missing(t, to)
+	if err != nil {
+		return nil, err
+	}
+	p := l.s.app.restores.begin(t.name(), missing, l.s.now(), l.s.config.OnRestore)
+	defer func() { p.end(err) }()
 	for i, st := range t.sub.Stores {
 		if !st.Changelog {
 			continue
 		}
 		target, named := to[storeTag(st.Name)]
-		if lt.offsets[i], err = l.restore(ctx, t, st, target, named, expired); err != nil {
+		if lt.offsets[i], err = l.restore(ctx, t, st, target, named, expired, p); err != nil {
 			return nil, fmt.Errorf("restore store %s: %w", st.Name, err)
 		}
 	}
 	rec.add(known.tasks[t.name()])
 	l.put(t.name(), lt)
 	return rec, nil
+}
+
+// missing is how many records of its changelogs a task's state lacks.
+func (s *session) missing(t taskRef, to targets) (n int64, err error) {
+	for _, st := range t.sub.Stores {
+		if !st.Changelog {
+			continue
+		}
+		at, err := s.changelogApplied(t, st)
+		if err != nil {
+			return 0, err
+		}
+		n += max(0, to[storeTag(st.Name)]-at.offset)
+	}
+	return n, nil
 }
 
 // saidOf is what the group's positions say of a task: where its inputs go on, and the places in its changelogs.

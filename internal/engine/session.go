@@ -240,26 +240,32 @@ func (s *session) startFeeds(r *runner) {
 	}
 }
 
+// envOf is what a task is made with, or read with where it does not run.
+func (s *session) envOf(ctx context.Context, t taskRef) *TaskEnv {
+	name := t.name()
+	return &TaskEnv{
+		Context: ctx, Task: connector.Task{Name: t.sub.Name, Partition: t.partition}, Connector: s.base.env, DB: s.base.db,
+		Prefix:     func(store string) []byte { return keys.Rows(name, store) },
+		FormatKey:  func(store string) []byte { return keys.StoreRecord(name, store, formatRecord) },
+		StateBytes: s.config.MemoryBytes / 2 / int64(max(1, s.stateful())),
+		Targets:    func(exchange string) int { return s.counts[t.sub.out(exchange).To] },
+		Senders:    func(exchange string) int { return s.counts[t.sub.in(exchange).From] },
+		Pending:    func(exchange string) int64 { return s.pendingAt(t.sub.out(exchange)) },
+		Topic:      s.exchangeTopicOf(t.sub),
+		Count:      s.counter,
+		Now:        s.now,
+	}
+}
+
 // makeTask makes one task.
 func (s *session) makeTask(r *runner, partition int, rec *taskRecord) error {
 	ctx, cancel := context.WithCancel(s.ctx)
 	r.cancel = cancel
-	env := &TaskEnv{
-		Context: ctx, Task: connector.Task{Name: r.sub.Name, Partition: partition}, Connector: s.base.env, DB: s.base.db,
-		Prefix:     func(store string) []byte { return keys.Rows(r.name, store) },
-		FormatKey:  func(store string) []byte { return keys.StoreRecord(r.name, store, formatRecord) },
-		StateBytes: s.config.MemoryBytes / 2 / int64(max(1, s.stateful())),
-		Send:       func(exchange string, p int, b task.Batch) { s.deliver(r, exchange, p, b) },
-		Targets:    func(exchange string) int { return s.counts[r.sub.out(exchange).To] },
-		Senders:    func(exchange string) int { return s.counts[r.sub.in(exchange).From] },
-		Pending:    func(exchange string) int64 { return s.pendingAt(r.sub.out(exchange)) },
-		Topic:      s.exchangeTopicOf(r.sub),
-		Outbox:     func(node string, env connector.Env) (connector.Env, error) { return s.outbox(r, node, env) },
-		Recovered:  rec.handlesOf,
-		Async:      r.async,
-		Count:      s.counter,
-		Now:        s.now,
-	}
+	env := s.envOf(ctx, r.ref)
+	env.Send = func(exchange string, p int, b task.Batch) { s.deliver(r, exchange, p, b) }
+	env.Outbox = func(node string, env connector.Env) (connector.Env, error) { return s.outbox(r, node, env) }
+	env.Recovered = rec.handlesOf
+	env.Async = r.async
 	r.env = env
 	r.gates = s.gates(r.sub)
 	if err := s.commits.equip(r, s.n+1); err != nil {
@@ -456,6 +462,7 @@ func (s *session) status() Status {
 		st.Tasks = append(st.Tasks, r.status.TaskStatus)
 		r.status.Unlock()
 	}
+	st.Standbys = s.standbys.status()
 	return st
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weirstream/weir/internal/wire"
@@ -35,21 +36,21 @@ type follow struct {
 	ref    taskRef
 	ctx    context.Context
 	cancel context.CancelFunc
-	ready  bool // the formats of its stores are known; of the goroutine that follows
-	coming bool // it moves here as soon as it lacks little
+	ready  bool        // the formats of its stores are known; of the goroutine that follows
+	coming atomic.Bool // it moves here as soon as it lacks little
 
 	mu    sync.Mutex
 	known bool  // lag is
+	whole bool  // it was at a committed place once
 	lag   int64 // records that are missing up to the last place that is known to be committed
 	err   error // why it does not go on
 }
 
 // See Config.
 const (
-	standbyEvery  = 5 // checkpoints between two looks at what is committed
-	standbyLeast  = 50 * time.Millisecond
-	standbyMost   = time.Second
-	standbyAtOnce = 4 // changelogs that are read side by side
+	standbyEvery = 5 // checkpoints between two looks at what is committed
+	standbyLeast = 50 * time.Millisecond
+	standbyMost  = time.Second
 
 	// comingPatience is how long a member waits for the last of the tasks that come to it before it asks for those that could, in ms.
 	comingPatience = 30_000
@@ -96,7 +97,7 @@ func (b *standbys) reconcile() {
 			f.ctx, f.cancel = context.WithCancel(b.s.ctx)
 			b.mu.follows[name] = f
 		}
-		f.coming = slices.Contains(b.mu.told.Coming, name)
+		f.coming.Store(slices.Contains(b.mu.told.Coming, name))
 	}
 	select {
 	case b.news <- struct{}{}:
@@ -131,37 +132,24 @@ func (b *standbys) run(ctx context.Context) {
 	}
 }
 
-// round brings every copy to what is committed now, and asks for a round of the group when what comes here is warm. It reports whether
-// there was anything to do.
-func (b *standbys) round(ctx context.Context) (any bool) {
+// round brings every copy to what is committed now, and asks for a round of the group when what comes here is warm.
+func (b *standbys) round(ctx context.Context) {
 	all := b.following()
 	if len(all) == 0 {
-		return false
+		return
 	}
 	goals, err := b.goals(ctx, all)
 	if err != nil {
 		for _, f := range all {
 			b.note(f, err)
 		}
-		return false
+		return
 	}
-	var wg sync.WaitGroup
-	slots := make(chan struct{}, standbyAtOnce)
-	for _, f := range all {
-		g := goals[f.ref.name()]
-		if !b.s.threaded {
-			any = b.advance(f, g) || any
-			continue
-		}
-		slots <- struct{}{}
-		wg.Go(func() {
-			b.advance(f, g)
-			<-slots
-		})
-	}
-	wg.Wait()
+	b.s.sideBySide(len(all), func(i int) bool {
+		b.advance(all[i], goals[all[i].ref.name()])
+		return true
+	})
 	b.ask()
-	return any
 }
 
 // A goal is where one store of a task is to be brought.
@@ -220,12 +208,12 @@ func (b *standbys) goals(ctx context.Context, all []*follow) (map[string][]goal,
 	return out, nil
 }
 
-// advance brings one copy to its goals, and reports whether it was not there.
-func (b *standbys) advance(f *follow, goals []goal) (moved bool) {
+// advance brings one copy to its goals.
+func (b *standbys) advance(f *follow, goals []goal) {
 	name := f.ref.name()
 	defer b.l.hold(name)()
 	if f.ctx.Err() != nil {
-		return false // it comes here, or is no longer ours
+		return // it comes here, or is no longer ours
 	}
 	var errs []error
 	lag := int64(0)
@@ -237,7 +225,7 @@ func (b *standbys) advance(f *follow, goals []goal) (moved bool) {
 	f.setLag(lag)
 	b.s.base.warmth.set(name, lag)
 	for _, g := range goals {
-		r := &restorer{l: b.l, t: f.ref, st: g.st, tp: g.tp, pace: b.pace, count: b.s.counter("weir_standby_records_total", "task", name)}
+		r := &restorer{l: b.l, t: f.ref, st: g.st, tp: g.tp, pace: b.pace, moved: func(int64) {}, count: b.s.counter("weir_standby_records_total", "task", name)}
 		reached, err := r.restore(f.ctx, g.target, true, g.end)
 		if err == nil && reached < g.target {
 			err = fmt.Errorf("changelog %s/%d was left at %d, before the committed place %d", g.tp.Topic, g.tp.Partition, reached, g.target)
@@ -246,21 +234,21 @@ func (b *standbys) advance(f *follow, goals []goal) (moved bool) {
 	}
 	err := errors.Join(errs...)
 	if f.ctx.Err() != nil {
-		return false
+		return
 	}
 	b.note(f, err)
 	if err != nil {
-		return false
+		return
 	}
 	f.setLag(0)
 	b.s.base.warmth.set(name, 0)
-	return lag > 0
 }
 
 func (f *follow) setLag(n int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.known, f.lag = true, n
+	f.whole = f.whole || n == 0
 }
 
 // state is how much is missing; false as long as it is not known.
@@ -268,6 +256,23 @@ func (f *follow) state() (lag int64, known bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.lag, f.known, f.err
+}
+
+// readable reports whether the copy has been whole at some committed place, so that it is old at worst.
+func (f *follow) readable() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.whole
+}
+
+// copyOf finds a copy that can be read.
+func (b *standbys) copyOf(sub *Sub, partition int) (taskRef, bool) {
+	for _, f := range b.following() {
+		if f.ref.sub == sub && f.ref.partition == partition && f.readable() {
+			return f.ref, true
+		}
+	}
+	return taskRef{}, false
 }
 
 // note shows why a copy does not go on, or that it does. The tasks of this process run on: a copy is not needed for what is right.
@@ -294,7 +299,7 @@ func (b *standbys) ask() {
 	b.mu.Lock()
 	coming, warm := 0, 0
 	for name, f := range b.mu.follows {
-		if !f.coming {
+		if !f.coming.Load() {
 			continue
 		}
 		coming++
