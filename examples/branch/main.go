@@ -10,9 +10,7 @@ import (
 	"flag"
 	"fmt"
 	"log"
-	"os/signal"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/weirstream/weir/connector"
@@ -114,15 +112,13 @@ func inMemory() *stream.Builder {
 func main() {
 	brokers := flag.String("brokers", "", "host:port,… of a Kafka to use; default sample events in memory")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
-	defer stop()
 	b, config := inMemory(), stream.Config{}
 	if *brokers != "" {
 		b, config.Cluster = onKafka(), &kafka.Cluster{Brokers: strings.Split(*brokers, ",")}
 	}
 	app, err := b.Build(config)
 	if err == nil {
-		err = app.Run(ctx)
+		err = app.RunUntilSignal(context.Background(), stream.Handover)
 	}
 	if err != nil {
 		log.Fatal(err)

@@ -9,10 +9,8 @@ import (
 	"flag"
 	"fmt"
 	"log"
-	"os/signal"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/weirstream/weir/connector/kafka"
 	"github.com/weirstream/weir/serde"
@@ -68,11 +66,9 @@ func main() {
 		fmt.Print(t)
 		return
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
-	defer stop()
 	app, err := topology().Build(stream.Config{Cluster: &kafka.Cluster{Brokers: strings.Split(*brokers, ",")}})
 	if err == nil {
-		err = app.Run(ctx)
+		err = app.RunUntilSignal(context.Background(), stream.Handover)
 	}
 	if err != nil {
 		log.Fatal(err)

@@ -8,9 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"log"
-	"os/signal"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/weirstream/weir/connector/kafka"
@@ -130,14 +128,12 @@ func main() {
 		fmt.Print(t)
 		return
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
-	defer stop()
 	app, err := topology().Build(stream.Config{
 		Cluster: &kafka.Cluster{Brokers: strings.Split(*brokers, ",")},
 		State:   state.InMemory(), // rebuilt from the changelog after a restart
 	})
 	if err == nil {
-		err = app.Run(ctx)
+		err = app.RunUntilSignal(context.Background(), stream.Handover)
 	}
 	if err != nil {
 		log.Fatal(err)

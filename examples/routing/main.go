@@ -11,9 +11,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"log"
-	"os/signal"
 	"strings"
-	"syscall"
 
 	"github.com/weirstream/weir/connector"
 	"github.com/weirstream/weir/connector/kafka"
@@ -71,11 +69,9 @@ func main() {
 		fmt.Print(t)
 		return
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
-	defer stop()
 	app, err := topology().Build(stream.Config{Cluster: &kafka.Cluster{Brokers: strings.Split(*brokers, ",")}})
 	if err == nil {
-		err = app.Run(ctx)
+		err = app.RunUntilSignal(context.Background(), stream.Handover)
 	}
 	if err != nil {
 		log.Fatal(err)

@@ -8,9 +8,7 @@ import (
 	"flag"
 	"log"
 	"maps"
-	"os/signal"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/weirstream/weir/connector/kafka"
@@ -81,13 +79,11 @@ func topology() *stream.Builder {
 func main() {
 	brokers := flag.String("brokers", "localhost:9092", "host:port,… of a Kafka")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
-	defer stop()
 	app, err := topology().Build(stream.Config{Cluster: &kafka.Cluster{Brokers: strings.Split(*brokers, ",")}, State: state.InMemory()})
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := app.Run(ctx); err != nil {
+	if err := app.RunUntilSignal(context.Background(), stream.Handover); err != nil {
 		log.Fatal(err)
 	}
 }

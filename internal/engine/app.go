@@ -128,10 +128,7 @@ func (a *App) Stop(ctx context.Context, how StopMode) error {
 	if !a.ran.Load() {
 		return errors.New("the app does not run")
 	}
-	select {
-	case a.stop <- how:
-	default: // it stops already
-	}
+	a.AskToStop(how)
 	select {
 	case <-a.done:
 		a.mu.Lock()
@@ -139,6 +136,14 @@ func (a *App) Stop(ctx context.Context, how StopMode) error {
 		return a.mu.err
 	case <-ctx.Done():
 		return ctx.Err()
+	}
+}
+
+// AskToStop is Stop without waiting. An app that does not run yet stops as soon as it does.
+func (a *App) AskToStop(how StopMode) {
+	select {
+	case a.stop <- how:
+	default: // it stops already
 	}
 }
 
