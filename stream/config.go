@@ -43,7 +43,7 @@ type Config struct {
 
 	OnError     Policy        // default Fail
 	StopTimeout time.Duration // for the last checkpoint after Run's context ends. Default 10 s
-	DropState   []string      // stores that the state directory has and the topology has no more, given up on purpose
+	DropState   []string      // stores that the app's state has and the topology has no more, given up on purpose; else they are ErrTopology
 
 	// OnRestore is told when the restore of a task's state begins, each second while it goes on, and when it ends. It is called by the
 	// goroutines that restore, for several tasks at once, and must return soon. Default none.

@@ -159,7 +159,7 @@ func (c *Config) engine() *engine.Config {
 	e := &engine.Config{
 		Cluster: c.Cluster, State: c.State, StateDir: c.StateDir, Instance: c.Instance, Advertise: c.Advertise, Guarantee: engine.Guarantee(c.Guarantee),
 		CheckpointInterval: c.CheckpointInterval, MaxTaskPause: c.MaxTaskPause, MaxPartitionCommits: c.MaxPartitionCommits, TransactionTimeout: c.TransactionTimeout,
-		SessionTimeout: c.SessionTimeout, StopTimeout: c.StopTimeout, Workers: c.Workers, OutboxRecords: c.OutboxRecords, MemoryBytes: c.MemoryBytes,
+		SessionTimeout: c.SessionTimeout, StopTimeout: c.StopTimeout, DropState: c.DropState, Workers: c.Workers, OutboxRecords: c.OutboxRecords, MemoryBytes: c.MemoryBytes,
 		Rack: c.Rack, Standbys: c.Standbys, MoveLag: c.MoveLag, StandbyBytesPerSecond: c.StandbyBytesPerSecond, RestoreBytesPerSecond: c.RestoreBytesPerSecond,
 		Local:  c.Exchange == Local || c.Cluster == nil,
 		Logger: c.Logger,

@@ -44,7 +44,7 @@ type life struct {
 }
 
 // brokerPatience bounds a run. It is no expectation: one that takes as long makes no progress.
-const brokerPatience = 30 * time.Second
+const brokerPatience = 90 * time.Second
 
 // runOnBroker is run, on the embedded broker.
 func runOnBroker(t *testing.T, s scenario, seed uint64, j faults.Judge) error {

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/weirstream/weir/connector/kafka"
+	"github.com/weirstream/weir/internal/engine"
+	"github.com/weirstream/weir/internal/faults/oracle"
 	"github.com/weirstream/weir/serde"
 	"github.com/weirstream/weir/stream"
 )
@@ -65,6 +67,37 @@ func TestStoresMayBeAdded(t *testing.T) {
 				t.Fatal(err)
 			}
 			w.finish(t)
+		})
+	}
+}
+
+// A version of the program that renames a store would begin with an empty one. It is refused with both names, until the old state is given up
+// by name; from then on nobody asks any more.
+func TestStoreIsRenamed(t *testing.T) {
+	named := func(name string) func(*stream.Builder, *world) {
+		return func(b *stream.Builder, _ *world) {
+			source(b).GroupByKey().Count(stream.OnUpdate, stream.Named(name)).ToStream().To(kafka.Sink("out", serde.String, serde.Int64))
+		}
+	}
+	whatever := func(oracle.Records, *world) error { return nil }
+	for name, meanwhile := range map[string]func(w *world){
+		"as it is":      func(*world) {},
+		"state deleted": func(w *world) { w.procs[0].disk.applied = nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := half(t, scenario{name: "renamed", check: whatever, disk: true, build: named("visits")})
+			meanwhile(w)
+			w.s.build = named("hits")
+			w.refuses(t, engine.ErrTopology, "visits", "hits", "DropState")
+			w.s.config = func(c *stream.Config) { c.DropState = []string{"visits"} }
+			if err := w.send(); err != nil {
+				t.Fatal(err)
+			}
+			w.steps(t, 1)
+			w.stops(t)
+			w.s.config = nil // given up once
+			w.steps(t, 1)
+			w.stops(t)
 		})
 	}
 }

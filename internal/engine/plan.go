@@ -87,6 +87,7 @@ type Config struct {
 	TransactionTimeout  time.Duration
 	SessionTimeout      time.Duration
 	StopTimeout         time.Duration
+	DropState           []string // stores whose state is given up
 	Workers             int
 	OutboxRecords       int64 // of an outbox's partition that may wait for their cluster
 	MemoryBytes         int64

@@ -65,7 +65,9 @@ func (l *kafkaLog) records(ctx context.Context) (*records, error) {
 		for i := range b.Records {
 			rec := &b.Records[i]
 			if store, ok := strings.CutPrefix(string(rec.Key), formatPrefix); ok {
-				out.formats[store] = bytes.Clone(rec.Value)
+				if out.formats[store] = bytes.Clone(rec.Value); rec.Value == nil {
+					delete(out.formats, store) // given up
+				}
 				continue
 			}
 			if of, ok := strings.CutPrefix(string(rec.Key), farPrefix); ok {
@@ -106,6 +108,9 @@ func (l *kafkaLog) writeFormats(r *runner, now int64) error {
 	out, err := r.env.Appender.To(r.env.Context, l.s.plan.tasksTopic())
 	if err != nil {
 		return &errRecover{fmt.Errorf("task %s: %w", r.name, err)}
+	}
+	for _, name := range l.s.dropped() {
+		out.Append(0, now, []byte(formatKey(name)), nil, nil)
 	}
 	for _, st := range r.sub.Stores {
 		if !st.Changelog {

@@ -136,6 +136,14 @@ func (l *kafkaLog) recover(ctx context.Context, refs []taskRef) (*saved, error) 
 	if err != nil {
 		return nil, err
 	}
+	if err := s.compareStores(records.formats); err != nil {
+		return nil, err
+	}
+	if s.base.db != nil {
+		if err := s.dropRows(refs); err != nil {
+			return nil, err
+		}
+	}
 	recs := make([]*taskRecord, len(refs))
 	errs := make([]error, len(refs))
 	s.sideBySide(len(refs), func(i int) bool {

@@ -1,0 +1,78 @@
+package engine
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/weirstream/weir/internal/overlay/keys"
+	"github.com/weirstream/weir/state"
+)
+
+// changelogStores are the names of the plan's stores whose state outlives a disk.
+func (p *Plan) changelogStores() map[string]bool {
+	names := map[string]bool{}
+	for _, sub := range p.Subs {
+		for _, st := range sub.Stores {
+			if st.Changelog {
+				names[st.Name] = true
+			}
+		}
+	}
+	return names
+}
+
+// compareStores compares the stores that the app's state was written with, by name, with those of the topology. More of them is no problem; one
+// that is missing was renamed or taken out, and a store under a new name would begin empty without a word. That is refused unless the
+// user has given the state up.
+func (s *session) compareStores(recorded map[string][]byte) error {
+	has := s.plan.changelogStores()
+	var gone, added []string
+	for _, name := range slices.Sorted(maps.Keys(recorded)) {
+		if !has[name] && !slices.Contains(s.config.DropState, name) {
+			gone = append(gone, name)
+		}
+	}
+	if len(gone) == 0 {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(has)) {
+		if _, known := recorded[name]; !known {
+			added = append(added, name)
+		}
+	}
+	instead := "nothing new"
+	if len(added) > 0 {
+		instead = "new " + strings.Join(added, ", ")
+	}
+	return fmt.Errorf("%w: the state of app %s has stores that the topology has not: %s, where the topology has %s; "+
+		"keep a store's name with Named, or give its state up by naming it in DropState", ErrTopology, s.plan.App, strings.Join(gone, ", "), instead)
+}
+
+// dropped are the stores whose state the user has given up.
+func (s *session) dropped() (names []string) {
+	has := s.plan.changelogStores()
+	for _, name := range s.config.DropState {
+		if !has[name] {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// dropRows deletes what the database has of given up stores.
+func (s *session) dropRows(refs []taskRef) error {
+	names := s.dropped()
+	if len(names) == 0 || len(refs) == 0 {
+		return nil
+	}
+	var b state.Batch
+	for _, t := range refs {
+		for _, name := range names {
+			rows := keys.Store(t.name(), name)
+			b.DeleteRange(rows, keys.End(rows))
+		}
+	}
+	return s.base.db.Apply(&b, false)
+}
