@@ -18,6 +18,7 @@ type input[K, V any] struct {
 	row       func(c *task.Context, r *Record[K, V]) // instead of next, for tables: deletions included
 	reject    rejection
 	nulls     func(int64)
+	placed    *placement // nil: nobody cares
 
 	queue   []*sourceBatch[K, V]
 	i       int          // of the next record in queue[0]
@@ -39,13 +40,16 @@ func (in *input[K, V]) Pass(uint64)         {}
 func (in *input[K, V]) Push(b task.Batch) {
 	sb := b.(*sourceBatch[K, V])
 	s := sb.State()
-	in.state.More, in.state.AtEnd, in.state.Lag = s.More, s.AtEnd, s.Lag
+	in.state.Unheard, in.state.More, in.state.AtEnd, in.state.Lag = false, s.More, s.AtEnd, s.Lag
 	if sb.Len() == 0 && len(in.queue) == 0 {
 		in.finish(sb)
 		return
 	}
 	if sb.Len() > 0 {
 		in.state.Took(sb.Bytes())
+		if in.placed != nil {
+			in.placed.look(sb)
+		}
 	}
 	in.queue = append(in.queue, sb)
 }

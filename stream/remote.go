@@ -218,7 +218,7 @@ func (r *remoteIn[K, V]) Pass(uint64)                   {}
 // Push takes a batch. An empty one is news of the partition's state.
 func (r *remoteIn[K, V]) Push(b task.Batch) {
 	rb := b.(rawBatch)
-	r.state.More, r.state.Lag = rb.Next < rb.Stable, max(0, rb.High-rb.Next)
+	r.state.Unheard, r.state.More, r.state.Lag = false, rb.Next < rb.Stable, max(0, rb.High-rb.Next)
 	if rb.Len() == 0 && len(r.queue) == 0 {
 		r.pos = rb.End()
 		rb.Release()

@@ -71,7 +71,7 @@ func addSource[K, V any](b *Builder, src connector.Source[K, V], o settings, isT
 		if o.maxFuture < 0 {
 			loop.maxFuture = -1 // a nanosecond is no millisecond, and still means no bound
 		}
-		loop.reject = in.rejection()
+		loop.reject, loop.placed = in.rejection(), in.placement()
 		in.task.AddInput(in.self(), loop)
 		connect(in, loop)
 		return nil

@@ -309,7 +309,7 @@ func (m *merge) take() *run {
 	r.state = connector.ReadState{AtEnd: true}
 	for _, f := range m.feeds {
 		r.after = append(r.after, wire.TopicOffset{Topic: f.t.at.Topic, Offset: f.at})
-		r.state.More = r.state.More || f.cur != nil || f.state.More
+		r.state.More = r.state.More || f.cur != nil || f.state.More || !f.known
 		r.state.AtEnd = r.state.AtEnd && f.cur == nil && f.known && f.state.AtEnd
 		r.state.Lag += f.state.Lag
 		if f.cur != nil {

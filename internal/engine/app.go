@@ -27,6 +27,7 @@ type App struct {
 
 	counters counters
 	restores restores
+	warnings warnings
 	gate     gate
 
 	ran   atomic.Bool
@@ -178,6 +179,7 @@ type Status struct {
 	Guarantee  string
 	Checkpoint uint64
 	Paused     error
+	Warnings   []string
 	Tasks      []TaskStatus
 	Standbys   []StandbyStatus
 }

@@ -151,6 +151,11 @@ type TaskEnv struct {
 	// Recovered are the handles that a two-phase sink prepared and that may not have been committed.
 	Recovered func(sink string) []connector.Handle
 
+	// KeyedBy is by how many partitions the keys of a source's topics were spread; 0: not known.
+	KeyedBy func(source string) int
+	// Warn tells people once what was noticed about something; args are those of slog.
+	Warn func(about, text string, args ...any)
+
 	// Async makes a call in a goroutine that ends with the task, and runs what it returns between two records.
 	Async func(call func(ctx context.Context) (done func()))
 

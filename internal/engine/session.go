@@ -254,6 +254,8 @@ func (s *session) envOf(ctx context.Context, t taskRef) *TaskEnv {
 		Topic:      s.exchangeTopicOf(t.sub),
 		Count:      s.counter,
 		Now:        s.now,
+		KeyedBy:    s.keyedBy(t.sub),
+		Warn:       s.app.warn,
 	}
 }
 
@@ -302,6 +304,7 @@ func (s *session) makeTask(r *runner, partition int, rec *taskRecord) error {
 			return x.Open(ctx, s.base.env, s.plan.exchangeTopic(x), partition, from)
 		}
 		restart(f)
+		t.Inputs[x.Input].State().Unheard = true
 	}
 	for _, src := range r.sub.Sources {
 		n, err := src.Partitions(ctx, s.base.env)
@@ -319,6 +322,7 @@ func (s *session) makeTask(r *runner, partition int, rec *taskRecord) error {
 			return src.Open(ctx, env, partition, from)
 		}
 		restart(f)
+		t.Inputs[src.Input].State().Unheard = src.Positions != nil
 	}
 	if rec != nil {
 		for _, x := range r.sub.In {
@@ -446,7 +450,7 @@ func (s *session) close() error {
 // status collects what the runners show.
 func (s *session) status() Status {
 	s.mu.Lock()
-	st := Status{Checkpoint: s.mu.committed, Guarantee: s.commits.guarantee()}
+	st := Status{Checkpoint: s.mu.committed, Guarantee: s.commits.guarantee(), Warnings: s.app.warnings.all()}
 	names := make([]string, 0, len(s.mu.paused))
 	for what := range s.mu.paused {
 		names = append(names, what)

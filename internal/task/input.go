@@ -60,6 +60,7 @@ type InputState struct {
 	ClockWhenIdle bool  // the watermark follows the wall clock while idle
 	endSince      int64 // when the end was reached, by the wall clock; 0 while it is not
 
+	Unheard   bool  // nothing was heard yet of a partition of which there will be news: a join waits for that
 	More      bool  // the source is known to have more than what was pushed: a join waits for it
 	AtEnd     bool  // nothing more exists
 	Finished  bool  // bounded, and read whole; it ends when what was pushed is processed
@@ -79,8 +80,8 @@ func (s *InputState) Promise(w int64) {
 	s.W, s.High = max(s.W, w), max(s.High, w)
 }
 
-// waited reports whether an empty input is known to have more that may be taken, so that a join waits for it.
-func (s *InputState) waited() bool { return s.More && !s.Finished && !s.blocked }
+// waited reports whether an empty input is known to have more that may be taken, or may have it, so that a join waits for it.
+func (s *InputState) waited() bool { return (s.More || s.Unheard) && !s.Finished && !s.blocked }
 
 // Blocked reports whether the input may not be read because a barrier is being aligned.
 func (s *InputState) Blocked() bool { return s.blocked }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,7 +17,7 @@ import (
 // Scripts are the tests of this package: a file is a list of commands, each block followed by a line of four dashes and what the
 // commands say. Run with -update to write what they say now.
 //
-//	input NAME [disorder=MS] [idle=MS] [table]   an input
+//	input NAME [disorder=MS] [idle=MS] [table|unheard]   an input
 //	node NAME FROM… [every=MS] [delay]           an operator behind inputs and nodes; it fires at multiples of every
 //	start MS                                     the task is sealed and started at that wall clock
 //	push NAME TIME… [more] [atend]               a batch of records; the input's state behind it
@@ -160,7 +161,7 @@ func (s *script) options(words []string) (rest []string, options map[string]int6
 
 func (s *script) input(name string, words []string) {
 	rest, options := s.options(words)
-	in := &fake{s: s, state: InputState{Mark: NewMark(), Name: name, Disorder: options["disorder"], IdleAfter: options["idle"], Table: len(rest) > 0}}
+	in := &fake{s: s, state: InputState{Mark: NewMark(), Name: name, Disorder: options["disorder"], IdleAfter: options["idle"], Table: slices.Contains(rest, "table"), Unheard: slices.Contains(rest, "unheard")}}
 	n := s.task.AddNode(name, nil)
 	s.task.AddInput(n, in)
 	s.inputs[name], s.nodes[name] = in, n
@@ -235,7 +236,7 @@ func (b fakeBatch) Bytes() int { return len(b) }
 
 func (f *fake) push(s *script, words []string) {
 	var b fakeBatch
-	f.state.More, f.state.AtEnd = false, false
+	f.state.More, f.state.AtEnd, f.state.Unheard = false, false, false
 	for _, w := range words {
 		switch w {
 		case "more":
