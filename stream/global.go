@@ -24,7 +24,8 @@ type Global[K, V any] struct {
 const kindGlobal topology.Kind = "global"
 
 // Global reads a table of which every process holds the whole. It is loaded before processing starts. A row that cannot be read fails
-// the app, or under Skip leaves the row before it. There are no dead letters of it: no checkpoint covers what every process reads.
+// the app, or under Skip leaves the row before it. There are no dead letters of it, for no checkpoint covers what every process reads: where
+// Config.OnError is a DeadLetter, the table needs a policy of its own, or Build fails.
 func (b *Builder) Global[K, V any](src connector.Source[K, V], opts ...TableSourceOption) *Global[K, V] {
 	o := collect(opts, func(o TableSourceOption, s *settings) { o.tableSource(s) })
 	if src == nil {
@@ -48,6 +49,10 @@ func (b *Builder) Global[K, V any](src connector.Source[K, V], opts ...TableSour
 		policy := o.policy
 		if policy == nil {
 			policy = at.config.OnError
+			if _, ok := policy.(*deadLetter); ok {
+				return nil, fmt.Errorf("Config.OnError is a DeadLetter, and a global table has no dead letters: every process reads it, and no checkpoint covers that; " +
+					"give the table a policy of its own: OnError(Skip) or OnError(Fail)")
+			}
 		}
 		bound.global = &globalRows[K, V]{name: o.name, key: k, reject: policy, rows: map[string]V{}}
 		return bound, err
@@ -92,9 +97,8 @@ func (g *globalRows[K, V]) Apply(b task.Batch, bad func(error)) error {
 		}
 		switch {
 		case err != nil:
-			e := &Error{Node: g.name, Task: "global", Origin: r.Origin, Err: err}
-			if !g.skips(e) {
-				return e
+			if err := g.judge(&Error{Node: g.name, Task: "global", Origin: r.Origin, Err: err}); err != nil {
+				return err
 			}
 			bad(err) // the old row stays
 		case r.NoKey:
@@ -108,13 +112,19 @@ func (g *globalRows[K, V]) Apply(b task.Batch, bad func(error)) error {
 	return nil
 }
 
-// skips reports whether the policy goes on without a row.
-func (g *globalRows[K, V]) skips(e *Error) bool {
+// judge is nil if the policy goes on without a row.
+func (g *globalRows[K, V]) judge(e *Error) error {
 	p := g.reject
-	if d, ok := p.(decidePolicy); ok {
+	for d, ok := p.(decidePolicy); ok; d, ok = p.(decidePolicy) {
 		p = d.f(e)
 	}
-	return p == Skip
+	if _, ok := p.(*deadLetter); ok {
+		return fmt.Errorf("%w; and Decide chose a DeadLetter, which a global table does not have: choose Skip or Fail", e)
+	}
+	if p == Skip {
+		return nil
+	}
+	return e
 }
 
 var errNoKey = errors.New("a row of a table needs a key")

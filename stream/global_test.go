@@ -94,6 +94,23 @@ func TestAGlobalTableHasNoDeadLetters(t *testing.T) {
 	}
 }
 
+// Dead letters for the whole app do not cover a global table: it has to say what becomes of its rows.
+func TestAppsDeadLettersAreNotForAGlobalTable(t *testing.T) {
+	dead := stream.DeadLetter(kafka.Sink("dead", serde.Bytes, serde.Bytes))
+	config := stream.Config{Cluster: &kafka.Cluster{Brokers: []string{"127.0.0.1:1"}}, OnError: dead}
+	if _, err := abroad().Build(config); err == nil || !strings.Contains(err.Error(), "OnError(Skip)") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := abroad(stream.OnError(stream.Skip)).Build(config); err != nil {
+		t.Errorf("with a policy of its own: %v", err)
+	}
+	d := streamtest.New(t, abroad(stream.OnError(stream.Decide(func(*stream.Error) stream.Policy { return dead }))))
+	d.In[string, int]("codes").SendBytes([]byte("ch"), []byte("none"))
+	if err := d.Err(); err == nil || !strings.Contains(err.Error(), "choose Skip or Fail") {
+		t.Errorf("decided: %v", err)
+	}
+}
+
 // A key function that gives up on a record loses that record alone.
 func TestARejectedGlobalJoin(t *testing.T) {
 	b := stream.New("abroad")

@@ -76,9 +76,11 @@ func (p *program) compile(sub *topology.Sub, env *engine.TaskEnv) (*task.Task, e
 			in.receiver(topology.Edge{Node: n})
 		}
 	}
-	for _, name := range sub.Stores() {
-		if st := in.opened[name]; st != nil {
-			in.task.Stores = append(in.task.Stores, st)
+	for _, n := range sub.Nodes {
+		for _, spec := range storesOf(n, p.config) {
+			if st := in.opened[spec.name]; st != nil {
+				in.task.Stores = append(in.task.Stores, st)
+			}
 		}
 	}
 	in.task.Seal()

@@ -22,6 +22,18 @@ type program struct {
 type storeSpec struct {
 	name      string
 	changelog bool
+	// unlessFail: it is there only where the node's policy is not Fail
+	unlessFail bool
+}
+
+// storesOf are the stores that a node has under a configuration.
+func storesOf(n *topology.Node, c *Config) (out []storeSpec) {
+	for _, st := range specOf(n).stores {
+		if !st.unlessFail || !fails(n, c) {
+			out = append(out, st)
+		}
+	}
+	return out
 }
 
 // A Compiled is a topology bound to a configuration. For the engine: streamtest runs one under virtual time, after it has put
@@ -126,7 +138,7 @@ func (p *program) plan(app string) *engine.Plan {
 			if spec, ok := p.results[n].(*sinkSpec); ok && spec.outbox {
 				es.Outboxes = append(es.Outboxes, n.Name)
 			}
-			for _, st := range specOf(n).stores {
+			for _, st := range storesOf(n, p.config) {
 				es.Stores = append(es.Stores, engine.Store{Name: st.name, Changelog: st.changelog})
 			}
 		}

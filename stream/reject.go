@@ -11,6 +11,7 @@ import (
 	"github.com/weirstream/weir/internal/engine"
 	"github.com/weirstream/weir/internal/overlay"
 	"github.com/weirstream/weir/internal/task"
+	"github.com/weirstream/weir/internal/topology"
 	"github.com/weirstream/weir/serde"
 )
 
@@ -35,10 +36,15 @@ func (in *instance) rejection() rejection {
 }
 
 // failing reports whether the node's policy is Fail: its user functions then run without a recover of their own.
-func (in *instance) failing() bool {
-	policy := specOf(in.node).opts.policy
+func (in *instance) failing() bool { return in.failingAt(in.node) }
+
+func (in *instance) failingAt(n *topology.Node) bool { return fails(n, in.config) }
+
+// fails reports whether Fail is the policy of a node.
+func fails(n *topology.Node, c *Config) bool {
+	policy := specOf(n).opts.policy
 	if policy == nil {
-		policy = in.config.OnError
+		policy = c.OnError
 	}
 	return policy == nil || policy == Fail
 }

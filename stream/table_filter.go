@@ -7,20 +7,16 @@ import (
 	"github.com/weirstream/weir/table"
 )
 
-// Filter keeps the rows for which f is true. A row that stops matching is deleted.
+// Filter keeps the rows for which f is true. A row that stops matching, or that f rejects, is deleted.
 func (t *Table[K, V]) Filter(f func(k K, v V) bool, opts ...Option) *Table[K, V] {
 	op := &operator{needsOld: true, make: func(in *instance) any {
-		next, self, reject := changes[K, V](in), in.self(), in.rejection()
+		next, g := changes[K, V](in), in.guard()
 		return recv[K, table.Change[V]](func(c *task.Context, k K, ch table.Change[V]) {
-			if !try(c, self, reject, func() {
-				if ch.HadOld && !f(k, ch.Old) {
-					ch.HadOld, ch.Old = false, *new(V)
-				}
-				if ch.HasNew && !f(k, ch.New) {
-					ch.HasNew, ch.New = false, *new(V)
-				}
-			}) {
-				return
+			if kept := false; ch.HadOld && (!g.old(c, func() { kept = f(k, ch.Old) }) || !kept) {
+				ch.HadOld, ch.Old = false, *new(V)
+			}
+			if kept := false; ch.HasNew && (!g.new(c, func() { kept = f(k, ch.New) }) || !kept) {
+				ch.HasNew, ch.New = false, *new(V)
 			}
 			if ch.HadOld || ch.HasNew {
 				next(c, k, ch)
@@ -32,9 +28,10 @@ func (t *Table[K, V]) Filter(f func(k K, v V) bool, opts ...Option) *Table[K, V]
 	c := *t
 	c.node = n
 	c.lookup = func(in *instance) lookup[K, V] {
-		get := t.lookup(in)
+		get, looking := t.lookup(in), in.looking(n)
 		return func(k K) (v V, at int64, ok bool) {
-			if v, at, ok = get(k); ok && !f(k, v) {
+			v, at, ok = get(k)
+			if kept := false; ok && (!looking.row(func() { kept = f(k, v) }) || !kept) {
 				return *new(V), 0, false
 			}
 			return v, at, ok
@@ -42,9 +39,10 @@ func (t *Table[K, V]) Filter(f func(k K, v V) bool, opts ...Option) *Table[K, V]
 	}
 	if t.asOf != nil {
 		c.asOf = func(in *instance) asOf[K, V] {
-			get := t.asOf(in)
+			get, looking := t.asOf(in), in.looking(n)
 			return func(k K, when int64) (v V, at int64, ok bool) {
-				if v, at, ok = get(k, when); ok && !f(k, v) {
+				v, at, ok = get(k, when)
+				if kept := false; ok && (!looking.row(func() { kept = f(k, v) }) || !kept) {
 					return *new(V), 0, false
 				}
 				return v, at, ok
@@ -53,11 +51,11 @@ func (t *Table[K, V]) Filter(f func(k K, v V) bool, opts ...Option) *Table[K, V]
 	}
 	if t.scan != nil {
 		c.scan = func(in *instance) scanner[K, V] {
-			all := t.scan(in)
+			all, looking := t.scan(in), in.looking(n)
 			return func(from, to *K) iter.Seq2[K, V] {
 				return func(yield func(K, V) bool) {
 					for k, v := range all(from, to) {
-						if f(k, v) && !yield(k, v) {
+						if kept := false; looking.row(func() { kept = f(k, v) }) && kept && !yield(k, v) {
 							return
 						}
 					}

@@ -144,34 +144,27 @@ func (j *foreignJoin[K, V, FK, V2, R]) makeSender(in *instance) any {
 		}
 	}
 	s := bound[*foreignSerdes[K, V, FK, V2]](in)
-	self, reject := in.self(), in.rejection()
+	g := in.guard()
 	var buf, buf2 []byte
 	return recv[K, table.Change[V]](func(c *task.Context, k K, ch table.Change[V]) {
 		var from, to FK
 		var had, has bool
 		var alone answer[R]
-		if !try(c, self, reject, func() {
-			if ch.HadOld {
-				from, had = j.fk(k, ch.Old)
-			}
-			if ch.HasNew {
-				if to, has = j.fk(k, ch.New); !has && j.left {
-					alone.r, alone.has = j.f(ch.New, *new(V2), false), true
+		if ch.HadOld {
+			had = g.old(c, func() { from, had = foreignKey(j.fk, s.foreign, &buf, k, ch.Old) }) && had
+		}
+		if ch.HasNew {
+			alone.has = g.new(c, func() {
+				if to, has = foreignKey(j.fk, s.foreign, &buf2, k, ch.New); !has && j.left {
+					alone.r = j.f(ch.New, *new(V2), false)
 				}
-			}
-		}) {
-			return
+			}) && !has && j.left
 		}
 		e := versions.Entry(nil)
 		version := e.Value + 1
 		versions.Set(e, version)
-		if had && has {
-			var err error
-			if buf, err = s.foreign.Append(buf[:0], from); err == nil {
-				if buf2, err = s.foreign.Append(buf2[:0], to); err == nil && string(buf) == string(buf2) {
-					had = false // the subscription is replaced
-				}
-			}
+		if had && has && string(buf) == string(buf2) {
+			had = false // the subscription is replaced
 		}
 		if had {
 			keyed(c, subscribe, from, subscription[K, V]{k: k, version: version, gone: true})
@@ -185,10 +178,24 @@ func (j *foreignJoin[K, V, FK, V2, R]) makeSender(in *instance) any {
 	})
 }
 
+// foreignKey is that of a row, if it has one; buf becomes its bytes. A key that cannot be encoded is rejected here, before anything is said of
+// the row: in the exchange it would be too late.
+func foreignKey[K, V, FK any](of func(k K, v V) (FK, bool), s serde.Serde[FK], buf *[]byte, k K, v V) (fk FK, ok bool) {
+	if fk, ok = of(k, v); !ok {
+		return fk, false
+	}
+	b, err := s.Append((*buf)[:0], fk)
+	if err != nil {
+		Reject(fmt.Errorf("foreign key: %w", err))
+	}
+	*buf = b
+	return fk, true
+}
+
 // makeMatcher keeps subscriptions and the rows of the right table, by foreign key.
 func (j *foreignJoin[K, V, FK, V2, R]) makeMatcher(in *instance) any {
 	s := bound[*foreignSerdes[K, V, FK, V2]](in)
-	m := &matcher[K, V, FK, V2, R]{j: j, s: s, next: outs[K, answer[R]](in), node: in.self(), reject: in.rejection(),
+	m := &matcher[K, V, FK, V2, R]{j: j, s: s, next: outs[K, answer[R]](in), node: in.self(), reject: in.rejection(), call: in.guard(),
 		subs: openStore(in, "subscriptions", in.node.Stores[0], serde.Bytes, subscriptionSerde[K, V]{s.key, s.value}, false, nil, false),
 		rows: openStore(in, "table", in.node.Stores[1], s.foreign, rowSerde[V2]{s.other}, serde.Plain[V2](), cloneRow(s.other), false)}
 	return []any{recv[FK, subscription[K, V]](m.subscribe), recv[FK, table.Change[V2]](m.changed)}
@@ -201,6 +208,7 @@ type matcher[K, V, FK, V2, R any] struct {
 	next   recv[K, answer[R]]
 	node   *task.Node
 	reject rejection
+	call   *guard
 	subs   *overlay.Store[subscription[K, V]]
 	rows   *overlay.Store[row[V2]]
 	fk     []byte
@@ -262,9 +270,7 @@ func (m *matcher[K, V, FK, V2, R]) changed(c *task.Context, fk FK, ch table.Chan
 // answer sends what a subscriber's row is now.
 func (m *matcher[K, V, FK, V2, R]) answer(c *task.Context, sub subscription[K, V], v2 V2, ok bool, t int64) {
 	a := answer[R]{version: sub.version, has: ok || m.j.left}
-	if a.has && !try(c, m.node, m.reject, func() { a.r = m.j.f(sub.v, v2, ok) }) {
-		return
-	}
+	a.has = a.has && m.call.new(c, func() { a.r = m.j.f(sub.v, v2, ok) })
 	saved := c.Time
 	c.Time = t
 	keyed(c, m.next, sub.k, a)

@@ -19,21 +19,12 @@ import (
 func (t *Table[K, V]) GroupBy[K2, V2 any](f func(k K, v V) (K2, V2), opts ...RepartitionOption) *GroupedTable[K2, V2] {
 	o := repartitionOptions(opts)
 	op := &operator{needsOld: true, make: func(in *instance) any {
-		next, self, reject := outs[K2, table.Change[V2]](in), in.self(), in.rejection()
+		next, g := outs[K2, table.Change[V2]](in), in.guard()
 		return recv[K, table.Change[V]](func(c *task.Context, k K, ch table.Change[V]) {
 			var from, to K2
 			var out table.Change[V2]
-			if !try(c, self, reject, func() {
-				if ch.HadOld {
-					from, out.Old = f(k, ch.Old)
-				}
-				if ch.HasNew {
-					to, out.New = f(k, ch.New)
-				}
-			}) {
-				return
-			}
-			out.HadOld, out.HasNew = ch.HadOld, ch.HasNew
+			out.HadOld = ch.HadOld && g.old(c, func() { from, out.Old = f(k, ch.Old) })
+			out.HasNew = ch.HasNew && g.new(c, func() { to, out.New = f(k, ch.New) })
 			if out.HadOld && out.HasNew && sameKey(from, to) { // one update: no sum in between is seen
 				keyed(c, next, to, out)
 				return
@@ -85,7 +76,7 @@ func (g *GroupedTable[K, V]) ValueSerde(v serde.Serde[V]) *GroupedTable[K, V] {
 
 // Count counts rows.
 func (g *GroupedTable[K, V]) Count[S SliceOf[V]](opts ...TableOption) *Table[K, int64] {
-	return regroup(g, "count", serde.Int64, tableOptions(opts), func(_ K, ch table.Change[V], n int64, _ bool) int64 {
+	return regroup(g, "count", false, serde.Int64, tableOptions(opts), func(_ K, ch table.Change[V], n int64, _ bool) int64 {
 		if ch.HadOld {
 			n--
 		}
@@ -96,9 +87,10 @@ func (g *GroupedTable[K, V]) Count[S SliceOf[V]](opts ...TableOption) *Table[K, 
 	})
 }
 
-// Aggregate folds rows in with add and takes them out again with sub. Of an update within one group sub comes first.
+// Aggregate folds rows in with add and takes them out again with sub. Of an update within one group sub comes first. A row that add
+// rejects is not in the group, and is not taken out of it later; one that sub rejects stays in.
 func (g *GroupedTable[K, V]) Aggregate[R any](init func() R, add, sub func(k K, v V, r R) R, opts ...TableOption) *Table[K, R] {
-	return regroup(g, "aggregate", nil, tableOptions(opts), func(k K, ch table.Change[V], r R, had bool) R {
+	return regroup(g, "aggregate", true, nil, tableOptions(opts), func(k K, ch table.Change[V], r R, had bool) R {
 		if !had {
 			r = init()
 		}
@@ -114,7 +106,7 @@ func (g *GroupedTable[K, V]) Aggregate[R any](init func() R, add, sub func(k K, 
 
 // Reduce is Aggregate with values for aggregates; its first value is taken as it is.
 func (g *GroupedTable[K, V]) Reduce[S SliceOf[V]](add, sub func(a, b V) V, opts ...TableOption) *Table[K, V] {
-	return regroup(g, "reduce", g.value, tableOptions(opts), func(_ K, ch table.Change[V], r V, had bool) V {
+	return regroup(g, "reduce", true, g.value, tableOptions(opts), func(_ K, ch table.Change[V], r V, had bool) V {
 		switch {
 		case !had:
 			return ch.New
@@ -132,7 +124,7 @@ func (g *GroupedTable[K, V]) Reduce[S SliceOf[V]](add, sub func(a, b V) V, opts 
 func (g *GroupedTable[K, V]) TopN[S SliceOf[V]](n int, compare func(a, b V) int, opts ...TableOption) *Table[K, S] {
 	g.b.atLeastOne("TopN", n)
 	same := func(a, b V) bool { return compare(a, b) == 0 && sameBytes(orFor(g.value), a, b) }
-	all := regroup(g, "top", topSerde[V, S](g.value), tableOptions(opts), func(_ K, ch table.Change[V], rows S, _ bool) S {
+	all := regroup(g, "top", true, topSerde[V, S](g.value), tableOptions(opts), func(_ K, ch table.Change[V], rows S, _ bool) S {
 		if ch.HadOld {
 			if i := slices.IndexFunc(rows, func(v V) bool { return same(v, ch.Old) }); i >= 0 {
 				rows = slices.Delete(rows, i, i+1)
@@ -159,8 +151,9 @@ func sameBytes[V any](s serde.Serde[V], a, b V) bool {
 	return errX == nil && errY == nil && string(x) == string(y)
 }
 
-// regroup makes the table of a fold over changes, behind an exchange that brings those of one group together.
-func regroup[K, V, R any](g *GroupedTable[K, V], kind topology.Kind, value serde.Serde[R], o settings, fold func(k K, ch table.Change[V], r R, had bool) R) *Table[K, R] {
+// regroup makes the table of a fold over changes, behind an exchange that brings those of one group together. asks says that the fold calls
+// functions of the user, which may reject a row.
+func regroup[K, V, R any](g *GroupedTable[K, V], kind topology.Kind, asks bool, value serde.Serde[R], o settings, fold func(k K, ch table.Change[V], r R, had bool) R) *Table[K, R] {
 	name := o.name
 	if name == "" {
 		name = base(g.node) + "-" + string(kind)
@@ -170,21 +163,33 @@ func regroup[K, V, R any](g *GroupedTable[K, V], kind topology.Kind, value serde
 		through = g.o.name
 	}
 	in := exchange(g.b, g.node, through, g.o, g.key, bindChange(g.value))
-	return stored(g.b, kind, name, o, g.key, value, func(in *instance, r *rows[K, R], e *emitter[K, R]) any {
-		a := &regrouper[K, V, R]{rows: r, emit: e, fold: fold, node: in.self(), reject: in.rejection(), guarded: !in.failing(), plain: serde.Plain[R]()}
+	from := in
+	t := stored(g.b, kind, name, o, g.key, value, func(in *instance, r *rows[K, R], e *emitter[K, R]) any {
+		a := &regrouper[K, V, R]{rows: r, emit: e, fold: fold, node: in.self(), reject: in.rejection(), plain: serde.Plain[R]()}
+		if asks && !in.failing() {
+			a.withRefused(newRefused[K, V](in, from, name))
+		}
 		return recv[K, table.Change[V]](a.receive)
 	}, at(in))
+	if asks {
+		op := specOf(t.node)
+		op.stores = append(op.stores, refusedStore(name))
+	}
+	return t
 }
 
 // A regrouper folds changes into rows. A group that becomes empty keeps its row.
 type regrouper[K, V, R any] struct {
-	rows    *rows[K, R]
-	emit    *emitter[K, R]
-	fold    func(k K, ch table.Change[V], r R, had bool) R
-	node    *task.Node
-	reject  rejection
-	guarded bool
-	plain   bool
+	rows   *rows[K, R]
+	emit   *emitter[K, R]
+	fold   func(k K, ch table.Change[V], r R, had bool) R
+	node   *task.Node
+	reject rejection
+	plain  bool
+	// where its functions may reject
+	refused           *refused[V]
+	undo, undoQuietly rejection
+	before            overlay.Saved[row[R]]
 }
 
 func (a *regrouper[K, V, R]) receive(c *task.Context, k K, ch table.Change[V]) {
@@ -194,25 +199,31 @@ func (a *regrouper[K, V, R]) receive(c *task.Context, k K, ch table.Change[V]) {
 		a.reject(c, err, nil)
 		return
 	}
+	if a.refused != nil && ch.HadOld {
+		taken := false
+		if !try(c, a.node, a.reject, func() { taken = a.refused.take(key, ch.Old) }) {
+			return
+		}
+		if taken {
+			ch.Old, ch.HadOld = *new(V), false
+		}
+	}
 	e := a.rows.store.Entry(key)
 	old, had := e.Get()
+	if !ch.HadOld && !ch.HasNew {
+		return
+	}
 	if !had && !ch.HasNew {
 		return // nothing to take it out of
 	}
 	if a.emit.wantsOld() && had && !a.plain {
 		old = a.rows.store.Copy(old)
 	}
-	var r R
-	if a.guarded {
-		before := a.rows.store.Save(e)
-		if !try(c, a.node, a.reject, func() { r = a.fold(k, ch, e.Value.v, had) }) {
-			a.rows.store.Undo(before)
-			return
-		}
-	} else {
-		r = a.fold(k, ch, e.Value.v, had)
+	if a.refused != nil {
+		a.guard(c, key, k, ch, e, old, had)
+		return
 	}
-	a.set(c, k, e, r, old, had)
+	a.set(c, k, e, a.fold(k, ch, e.Value.v, had), old, had)
 }
 
 func (a *regrouper[K, V, R]) set(c *task.Context, k K, e *overlay.Entry[row[R]], r R, old row[R], had bool) {

@@ -92,8 +92,8 @@ func TestGroupsBySlices(t *testing.T) {
 	expect(t, "sums", got, "r3", "r4", "r0", "b5")
 }
 
-// A row whose group cannot be told goes no further: the groups keep the one before it.
-func TestARowWithoutAGroupIsRejected(t *testing.T) {
+// A row that add rejects is not in the group: the one before it is taken out, and it is never taken out itself.
+func TestARejectedRowIsNotInItsGroup(t *testing.T) {
 	got := rows(t, func(t *stream.Table[string, int]) *stream.Table[string, int] {
 		return t.Filter(func(string, int) bool { return true }).GroupBy(func(k string, v int) (string, int) {
 			return k, v
@@ -103,8 +103,8 @@ func TestARowWithoutAGroupIsRejected(t *testing.T) {
 			}
 			return a + b
 		}, func(a, b int) int { return a - b }, stream.OnUpdate, stream.OnError(stream.Skip))
-	}, rec("a", 1, 1), rec("a", bad, 2))
-	same(t, got, "a=1@1")
+	}, rec("a", 1, 1), rec("a", bad, 2), rec("a", 4, 3))
+	same(t, got, "a=1@1", "a=0@2", "a=4@3")
 }
 
 // teams prints what an aggregate of players by team amounts to when ann has moved from red to blue.

@@ -30,7 +30,7 @@ func joinTables[K, V, V2, R any](t *Table[K, V], o *Table[K, V2], alone alone2, 
 		name = t.node.Name + "-join-" + o.node.Name
 	}
 	return stored[K, R](t.b, "join-tables", name, s, t.key, nil, func(in *instance, r *rows[K, R], e *emitter[K, R]) any {
-		j := &tablesJoiner[K, V, V2, R]{left: t.lookup(in), right: o.lookup(in), alone: alone, f: f,
+		j := &tablesJoiner[K, V, V2, R]{left: t.lookup(in), right: o.lookup(in), alone: alone, f: f, call: in.guard(),
 			up: upserter[K, R]{rows: r, emit: e, node: in.self(), reject: in.rejection(),
 				noKey: in.env.Count("weir_dropped_total", "node", in.node.Name, "reason", "no key")}}
 		return []any{recv[K, table.Change[V]](j.fromLeft), recv[K, table.Change[V2]](j.fromRight)}
@@ -44,6 +44,7 @@ type tablesJoiner[K, V, V2, R any] struct {
 	right lookup[K, V2]
 	alone alone2
 	f     func(v V, v2 V2, m Match) R
+	call  *guard
 	up    upserter[K, R]
 }
 
@@ -70,9 +71,7 @@ func (j *tablesJoiner[K, V, V2, R]) result(c *task.Context, k K, v V, has bool, 
 		ok = false
 	}
 	var r R
-	if ok && !try(c, j.up.node, j.up.reject, func() { r = j.f(v, v2, m) }) {
-		return
-	}
+	ok = ok && j.call.new(c, func() { r = j.f(v, v2, m) })
 	j.up.apply(c, k, r, ok, time)
 }
 

@@ -104,15 +104,16 @@ func TestTablesAreRelational(t *testing.T) {
 		for _, partitions := range []int{1, 2, 8} {
 			for seed := range uint64(3) {
 				t.Run(fmt.Sprintf("exchange %v, %d partitions, seed %d", exchange, partitions, seed), func(t *testing.T) {
-					relate(t, rand.New(rand.NewPCG(seed, 7)), partitions, exchange)
+					relate(t, rand.New(rand.NewPCG(seed, 7)), partitions, exchange, relational(), evaluated, summed)
 				})
 			}
 		}
 	}
 }
 
-func relate(t *testing.T, r *rand.Rand, partitions int, exchange stream.Exchange) {
-	d := streamtest.New(t, relational(), streamtest.Partitions(partitions), streamtest.ManualCheckpoints(),
+func relate(t *testing.T, r *rand.Rand, partitions int, exchange stream.Exchange, b *stream.Builder,
+	evaluated func(left, right map[string]string) map[string]map[string]string, summed func(left map[string]string) map[string]int64) {
+	d := streamtest.New(t, b, streamtest.Partitions(partitions), streamtest.ManualCheckpoints(),
 		streamtest.Config(func(c *stream.Config) { c.Exchange = exchange }))
 	rows := map[string]map[string]string{"left": {}, "right": {}}
 	ins := map[string]*streamtest.In[string, string]{"left": d.In[string, string]("left"), "right": d.In[string, string]("right")}

@@ -1,4 +1,5 @@
-// Dead letters: undecodable bytes, a parser that fails, a function that gives up, and a policy that looks at the error.
+// Dead letters: undecodable bytes, a parser that fails, a function that gives up, a policy that looks at the error, and a join with a table
+// some of whose rows cannot be read.
 //
 //	dlq -brokers localhost:9092
 package main
@@ -20,6 +21,7 @@ import (
 var (
 	errNegative = errors.New("negative amount")
 	errTooMuch  = errors.New("amount is not plausible")
+	errNoRate   = errors.New("rate is not positive")
 )
 
 // plausible is the greatest amount that is taken for one.
@@ -28,6 +30,9 @@ const plausible = 1_000_000
 func topology() *stream.Builder {
 	b := stream.New("parse")
 	dead := stream.DeadLetter(kafka.Sink("amounts-dead", serde.Bytes, serde.Bytes))
+
+	// A rate that cannot be read is a letter, and the rate before it stays.
+	rates := b.Table(kafka.Source("rates", serde.String, serde.JSON[int64]()), stream.OnError(dead))
 
 	b.Source(kafka.Source("amounts", serde.String, serde.String), stream.OnError(dead)).
 		TryMapValues(strconv.Atoi, stream.OnError(dead)).
@@ -41,7 +46,13 @@ func topology() *stream.Builder {
 			if n > plausible {
 				stream.Reject(fmt.Errorf("%w: %d", errTooMuch, n)) // a function without an error result gives up like this
 			}
-			return int64(n) * 100
+			return int64(n)
+		}, stream.OnError(dead)).
+		JoinTable(rates, func(n, rate int64) int64 {
+			if rate <= 0 {
+				stream.Reject(fmt.Errorf("%w: %d", errNoRate, rate)) // the letter is the amount that met it
+			}
+			return n * rate
 		}, stream.OnError(dead)).
 		To(kafka.Sink("cents", serde.String, serde.Int64))
 	return b

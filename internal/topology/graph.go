@@ -83,15 +83,6 @@ type Sub struct {
 	Nodes []*Node
 }
 
-// Stores are the names of the state of the sub-topology.
-func (s *Sub) Stores() []string {
-	var names []string
-	for _, n := range s.Nodes {
-		names = append(names, n.Stores...)
-	}
-	return names
-}
-
 // Ins are the nodes that bring records in.
 func (s *Sub) Ins() []*Node {
 	return slices.DeleteFunc(slices.Clone(s.Nodes), func(n *Node) bool { return n.Kind != Source && n.Kind != ExchangeIn })
