@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weirstream/weir/connector/kafka"
+	"github.com/weirstream/weir/serde"
+	"github.com/weirstream/weir/stream"
 	"github.com/weirstream/weir/stream/streamtest"
 )
 
@@ -48,7 +51,9 @@ func TestTheYearWithItsAircraft(t *testing.T) {
 		t.Skip("the whole year takes its time")
 	}
 	dir := dataDir(t)
-	d := streamtest.New(t, withAircraft(), streamtest.ManualCheckpoints())
+	b := stream.New("flights-enriched")
+	enrich(b, b.Source(kafka.Source(topicFlights, serde.Unit, csv), stream.OnError(stream.Skip)), 1)
+	d := streamtest.New(t, b, streamtest.ManualCheckpoints())
 	airlines := d.In[string, string](topicAirlines)
 	eachLine(t, filepath.Join(dir, "airlines.csv"), func(line string) {
 		code, name, _ := strings.Cut(line, ",")
@@ -62,7 +67,15 @@ func TestTheYearWithItsAircraft(t *testing.T) {
 		}
 		planes.Send(tail, p)
 	})
-	flights, n := d.In[struct{}, Flight]("flights"), 0
+	weather := d.In[string, Weather](topicWeather)
+	eachLine(t, filepath.Join(dir, "weather.csv"), func(line string) {
+		key, w, err := parseWeather(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		weather.Send(key, w)
+	})
+	flights, n := d.In[struct{}, Flight](topicFlights), 0
 	eachLine(t, filepath.Join(dir, "flights.csv.zip"), func(line string) {
 		flights.SendBytes(nil, []byte(line))
 		if n++; n%100_000 == 0 {
@@ -83,6 +96,15 @@ func TestTheYearWithItsAircraft(t *testing.T) {
 	for manufacturer, want := range map[string]int64{"BOEING": 82_912, "EMBRAER": 66_068, "AIRBUS": 47_302} {
 		if got[manufacturer] != want {
 			t.Errorf("%s: %d flights, want %d", manufacturer, got[manufacturer], want)
+		}
+	}
+	delays := streamtest.Rows(d.Out[string, Delays](topicByVisibility))
+	for class, want := range map[string]Delays{
+		"under 1 mile": {3_620, 107_573}, "1 to 5 miles": {13_901, 326_209}, "5 to 10 miles": {35_812, 700_901}, "10 miles": {273_660, 2_997_001},
+		unknown: {1_528, 20_516},
+	} {
+		if delays[class] != want {
+			t.Errorf("departures with a visibility of %s: %v, want %v", class, delays[class], want)
 		}
 	}
 	named := int64(0)

@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -48,16 +50,10 @@ func forget(t *testing.T, broker *kafkatest.Broker) {
 		t.Fatal(err)
 	}
 	ours := func(name string) bool {
-		switch name {
-		case topicFlights, topicDead, topicByDest, topicByCarrier, app + "-tasks":
+		if strings.HasPrefix(name, app) {
 			return true
 		}
-		for _, store := range []string{"by-destination", "by-carrier"} {
-			if len(name) > len(app+"-"+store) && name[:len(app+"-"+store)] == app+"-"+store {
-				return true
-			}
-		}
-		return false
+		return slices.Contains([]string{topicByCarrier, topicPlanes, topicAirlines, topicWeather, topicByVisibility}, name)
 	}
 	for _, name := range topics.Names() {
 		if ours(name) {
@@ -97,6 +93,12 @@ func TestKillsChangeNothing(t *testing.T) {
 	want := results(t, broker, false)
 	if want.Flights != 27004 || want.Dead != int64(len(malformed)) || want.Destinations["ATL"] != 1396 {
 		t.Errorf("undisturbed: %d flights, %d dead letters, %d to Atlanta", want.Flights, want.Dead, want.Destinations["ATL"])
+	}
+	if known, not := want.aircraft(); known != 22_525 || not != 4_479 || want.Manufacturers["BOEING"] != 6_623 {
+		t.Errorf("undisturbed: %d flights with their aircraft, %d without, %d of Boeing", known, not, want.Manufacturers["BOEING"])
+	}
+	if got := want.Visibility["under 1 mile"]; got != (Delays{880, 13_272}) || len(want.Airlines) != 16 {
+		t.Errorf("undisturbed: in fog %v, %d airlines", got, len(want.Airlines))
 	}
 	if got := results(t, broker, true); !reflect.DeepEqual(got, want) {
 		t.Errorf("killed: got %+v, want %+v", got, want)

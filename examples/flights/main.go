@@ -1,4 +1,5 @@
-// Flights counts all flights out of New York in 2013 by destination and sums their delays by carrier.
+// Flights counts all flights out of New York in 2013 by destination, sums their delays by carrier, and joins them with tables of aircraft,
+// airlines and weather.
 //
 // It loads the lines of a file into a Kafka topic, runs a topology over it, exactly once, and prints what a read_committed consumer
 // finds in the output topics. Without flags it needs nothing but Go: the broker is an embedded one, the data January's.
@@ -91,6 +92,9 @@ func run(ctx context.Context, o options, out, progress io.Writer) (err error) {
 		defer os.RemoveAll(o.dir)
 	}
 	fmt.Fprintln(progress, "loading flights into Kafka")
+	if err := loadTables(ctx, o.brokers, o.data, o.partitions); err != nil {
+		return fmt.Errorf("load: %w", err)
+	}
 	lines, err := load(ctx, o.brokers, o.data, topicFlights, o.partitions)
 	if err != nil {
 		return fmt.Errorf("load: %w", err)

@@ -22,11 +22,15 @@ type Results struct {
 	Dead         int64             `json:"dead"`
 	Destinations map[string]int64  `json:"destinations"`
 	Carriers     map[string]Delays `json:"carriers"`
+	enriched
 }
 
 // read reads the output topics as a read_committed consumer does.
 func read(ctx context.Context, brokers []string, lines int64) (*Results, error) {
 	r := &Results{Lines: lines, Destinations: map[string]int64{}, Carriers: map[string]Delays{}}
+	if err := r.enriched.read(ctx, brokers); err != nil {
+		return nil, err
+	}
 	err := each(ctx, brokers, topicByDest, func(rec *kgo.Record) (err error) {
 		r.Destinations[string(rec.Key)], err = serde.Int64.Decode(rec.Value)
 		return err
@@ -109,4 +113,5 @@ func (r *Results) print(w io.Writer) {
 		d := r.Carriers[c]
 		fmt.Fprintf(w, "  %-12s %9d %22.1f\n", c, d.Flights, float64(d.Minutes)/float64(d.Flights))
 	}
+	r.enriched.print(w)
 }

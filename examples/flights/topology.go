@@ -21,7 +21,8 @@ type Delays struct {
 	Minutes int64 // of arrival delay; early arrivals count against it
 }
 
-// topology counts flights by destination and sums delays by carrier. A line that is no flight becomes a dead letter.
+// topology counts flights by destination, sums delays by carrier, and joins flights with what is known of their aircraft, airline and
+// weather. A line that is no flight becomes a dead letter.
 func topology(partitions int) *stream.Builder {
 	b := stream.New(app)
 	dead := stream.DeadLetter(kafka.Sink(topicDead, serde.Bytes, serde.Bytes, kafka.Create(1, 1)))
@@ -41,5 +42,6 @@ func topology(partitions int) *stream.Builder {
 			return d
 		}).
 		To(kafka.Sink(topicByCarrier, serde.String, serde.JSON[Delays](), kafka.Create(partitions, 1)))
+	enrich(b, flights, partitions)
 	return b
 }
