@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -140,4 +141,24 @@ func TestRestoresAreTold(t *testing.T) {
 			t.Errorf("%s ends with %+v", task, ended)
 		}
 	}
+}
+
+// TestTwoProcessesWithOneInstance: the one that came first stops, and says why.
+func TestTwoProcessesWithOneInstance(t *testing.T) {
+	c := &memory.Cluster{AutoCreate: 1}
+	if err := c.Create("in", 1, nil); err != nil {
+		t.Fatal(err)
+	}
+	first, _ := counting(t, c, stream.Config{Instance: "same"})
+	second, _ := counting(t, c, stream.Config{Instance: "same"})
+	ended := make(chan error, 1)
+	go func() { ended <- first.Run(context.WithoutCancel(t.Context())) }()
+	<-first.Ready()
+	stop := running(t, second)
+	err := <-ended
+	if !errors.Is(err, stream.ErrFenced) || !strings.Contains(err.Error(), `another process uses instance id "same"`) {
+		t.Errorf("the first one ended with %v", err)
+	}
+	<-second.Ready()
+	stop()
 }
