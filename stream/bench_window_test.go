@@ -69,12 +69,12 @@ func cpu() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// flow runs a topology to its end and reports the processor's time per record.
-func flow(b *testing.B, build func(bl *stream.Builder, n int)) {
+// flow runs a topology to its end, and reports and returns the processor's time.
+func flow(b *testing.B, build func(bl *stream.Builder, n int)) time.Duration {
 	b.ReportAllocs()
 	bl := stream.New("bench")
 	build(bl, b.N)
-	app, err := bl.Build(stream.Config{State: state.InMemory(), MemoryBytes: 2 << 30, CheckpointInterval: 5 * time.Second})
+	app, err := bl.Build(stream.Config{State: state.InMemory(), MemoryBytes: 2 << 30, CheckpointInterval: 5 * time.Second, StopTimeout: time.Hour})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -83,7 +83,9 @@ func flow(b *testing.B, build func(bl *stream.Builder, n int)) {
 	if err := app.Run(context.Background()); err != nil {
 		b.Fatal(err)
 	}
-	b.ReportMetric(float64(cpu()-before)/float64(b.N), "cpu-ns/op")
+	took := cpu() - before
+	b.ReportMetric(float64(took)/float64(b.N), "cpu-ns/op")
+	return took
 }
 
 // flooded is a stream of keys in no order, spread of them, with perSecond records in a second of event time.
