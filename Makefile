@@ -8,7 +8,7 @@ export WEIR_DATA  ?= $(abspath ../shared/data)
 # How many test binaries run at once. Brokers and state stores inside them use cores of their own.
 P ?= 2
 
-.PHONY: help demo demo-crash test test-real race lint vuln bench bench-kafka bench-peers bench-nexmark soak tidy
+.PHONY: help demo demo-crash test test-real race lint vuln bench bench-all bench-kafka bench-peers bench-nexmark soak tidy
 
 help: ## print this list
 	@echo "weir: an embeddable stream-processing framework for Go"; echo
@@ -35,6 +35,9 @@ lint: ## vet, staticcheck's analyzers and gofmt, in every module
 
 vuln: ## known vulnerabilities among what the code calls
 	scripts/check vuln
+
+bench-all: ## every suite that fits into 30 minutes (WITHIN=2h for more), and the figures of docs/benchmarks.md
+	cd benchmarks && $(GO) run ./cmd/weirbench all -within $(or $(WITHIN),30m)
 
 bench: ## micro-benchmarks: operators, serdes, state, windows
 	cd benchmarks && $(GO) run ./cmd/weirbench micro

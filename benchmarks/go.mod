@@ -3,6 +3,7 @@ module github.com/weirstream/weir/benchmarks
 go 1.27.0
 
 require (
+	github.com/HdrHistogram/hdrhistogram-go v1.1.2
 	github.com/IBM/sarama v1.61.1
 	github.com/lovoo/goka v1.1.14
 	github.com/twmb/franz-go v1.22.3

@@ -27,7 +27,7 @@ func BenchmarkState(b *testing.B) {
 	for _, size := range []struct {
 		name  string
 		bytes int
-	}{{"hot", 1 << 30}, {"cold", 16 << 20}} {
+	}{{"hot", max(1<<30, *keyCount*400)}, {"cold", 16 << 20}} {
 		for _, op := range []struct {
 			name string
 			do   func(*store, uint64)

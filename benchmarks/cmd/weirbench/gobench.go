@@ -14,93 +14,107 @@ import (
 	"github.com/weirstream/weir/benchmarks/internal/report"
 )
 
-// keys is how many keys the states have, weir's and RocksDB's.
-const keys = "1000000"
-
 // micro runs the micro-benchmarks of both modules that need no broker, and RocksDB's where there is Maven.
 func micro(ctx context.Context, args []string) error {
-	root, err := checkout()
+	g, f, err := newGoBench("micro")
 	if err != nil {
 		return err
 	}
-	s, o, err := goBench(ctx, args, "micro", []string{"./..."}, root, nil)
+	keys := f.Int("keys", 1_000_000, "keys in the states, weir's and RocksDB's")
+	onlyState := f.Bool("only-state", false, "state and RocksDB alone")
+	rocks := f.Bool("rocksdb", hasMaven(), "RocksDB beside weir's state; needs Maven")
+	if err := g.parse(f, args, map[string]string{"benchtime": "1x", "keys": "20000"}); err != nil {
+		return err
+	}
+	s := g.suite()
+	if !*onlyState {
+		if s.Groups, err = g.run(ctx, g.root, nil, "./..."); err != nil {
+			return err
+		}
+	}
+	states, err := g.run(ctx, filepath.Join(g.root, "benchmarks"), nil, "./states", "-keys", strconv.Itoa(*keys))
 	if err != nil {
 		return err
 	}
-	states, _, err := goBench(ctx, args, "micro", []string{"./states", "-keys", keys}, filepath.Join(root, "benchmarks"), nil)
-	if err != nil {
-		return err
-	}
-	s.Groups = append(s.Groups, states.Groups...)
-	if o.rocksdb {
-		if err := rocksdb(ctx, root, &s.Groups); err != nil {
+	report.Merge(&s.Groups, states)
+	s.Notes = append(s.Notes, fmt.Sprintf("State: %d keys with values of 100 bytes; hot has room for all of them, cold for 16 MiB", *keys))
+	if *rocks {
+		if err := g.rocksdb(ctx, *keys, &s.Groups); err != nil {
 			return err
 		}
 		s.Notes = append(s.Notes, "RocksDB 10.10.1.1 by JNI as Kafka Streams sets it: 50 MiB of block cache, write buffers of 16 MiB, no log")
 	}
-	return finish(s, root, "weir's parts")
-}
-
-// rocksdb adds the lines of the RocksDB peer to the groups.
-func rocksdb(ctx context.Context, root string, groups *[]report.Group) error {
-	program, err := buildJava(ctx, root, "rocksdb")
-	if err != nil {
-		return err
-	}
-	dir, err := os.MkdirTemp("", "weirbench")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	more, err := run(ctx, dir, append(program, dir, keys))
-	if err != nil {
-		return err
-	}
-	report.Merge(groups, more)
-	return nil
+	return g.finish(s, "weir's parts")
 }
 
 // kafka runs the clients' benchmarks against one real broker.
 func kafka(ctx context.Context, args []string) error {
-	root, err := checkout()
+	g, f, err := newGoBench("kafka")
 	if err != nil {
 		return err
 	}
-	under := []string{filepath.Join(root, "scripts", "kafka"), "run", "-heap", "1g", "--"}
-	s, _, err := goBench(ctx, args, "kafka", []string{"./clients"}, filepath.Join(root, "benchmarks"), under)
-	if err != nil {
+	if err := g.parse(f, args, map[string]string{"benchtime": "20000x"}); err != nil {
 		return err
 	}
-	return finish(s, root, "Clients on one broker, Apache Kafka 4.4.0")
+	s := g.suite()
+	under := []string{filepath.Join(g.root, "scripts", "kafka"), "run", "-heap", "1g", "--"}
+	if s.Groups, err = g.run(ctx, filepath.Join(g.root, "benchmarks"), under, "./clients"); err != nil {
+		return err
+	}
+	return g.finish(s, "Clients on one broker, Apache Kafka 4.4.0")
 }
 
-// goOptions are the flags of the suites that are go test -bench.
-type goOptions struct {
-	count         int
+// goBench is a suite that is go test -bench.
+type goBench struct {
+	*invocation
 	match, length string
-	rocksdb       bool
 }
 
-// goBench runs go test -bench over packages of the module in dir, -count times, so that systems alternate: each repetition
-// runs all of them once. under is put before the command.
-func goBench(ctx context.Context, args []string, name string, packages []string, dir string, under []string) (*report.Suite, goOptions, error) {
-	var o goOptions
-	flags := flag.NewFlagSet(name, flag.ContinueOnError)
-	flags.IntVar(&o.count, "count", 5, "repetitions")
-	flags.StringVar(&o.match, "bench", ".", "which benchmarks, a regular expression")
-	flags.StringVar(&o.length, "benchtime", "1s", "as of go test")
-	flags.BoolVar(&o.rocksdb, "rocksdb", name == "micro" && hasMaven(), "RocksDB beside weir's state; needs Maven")
-	if err := flags.Parse(args); err != nil {
-		return nil, o, err
-	}
-	command := append(append([]string{}, under...), "go", "test", "-run", "^$", "-bench", o.match, "-benchmem", "-benchtime", o.length,
-		"-count", strconv.Itoa(o.count), "-p", "1", "-timeout", "2h")
-	groups, err := run(ctx, dir, append(command, packages...))
+func newGoBench(name string) (*goBench, *flag.FlagSet, error) {
+	c, f, err := newInvocation(name)
 	if err != nil {
-		return nil, o, err
+		return nil, nil, err
 	}
-	return &report.Suite{Name: name, When: time.Now().UTC(), Machine: report.ThisMachine(), Groups: groups,
-		Notes: []string{fmt.Sprintf("%d repetitions, medians", o.count)}}, o, nil
+	g := &goBench{invocation: c}
+	f.StringVar(&g.match, "bench", ".", "which benchmarks, a regular expression")
+	f.StringVar(&g.length, "benchtime", "1s", "as of go test")
+	return g, f, nil
+}
+
+func (g *goBench) suite() *report.Suite {
+	return &report.Suite{When: time.Now().UTC(), Machine: report.ThisMachine(), Notes: []string{fmt.Sprintf("medians of %d repetitions", g.rounds)}}
+}
+
+// run runs go test -bench over packages of the module in dir, once for each round, so that systems alternate. under is put before the command.
+func (g *goBench) run(ctx context.Context, dir string, under []string, packages ...string) ([]report.Group, error) {
+	command := append(append([]string{}, under...), "go", "test", "-run", "^$", "-bench", g.match, "-benchmem", "-benchtime", g.length,
+		"-count", strconv.Itoa(g.rounds), "-p", "1", "-timeout", "2h")
+	return run(ctx, dir, append(command, packages...))
+}
+
+// rocksdb adds the lines of the RocksDB peer to the groups, a process for each round.
+func (g *goBench) rocksdb(ctx context.Context, keys int, groups *[]report.Group) error {
+	program, err := buildJava(ctx, g.root, "rocksdb")
+	if err != nil {
+		return err
+	}
+	operations := "200000"
+	if g.quick {
+		operations = "2000"
+	}
+	for range g.rounds {
+		dir, err := os.MkdirTemp("", "weirbench")
+		if err != nil {
+			return err
+		}
+		more, err := run(ctx, dir, append(program, dir, strconv.Itoa(keys), operations))
+		os.RemoveAll(dir)
+		if err != nil {
+			return err
+		}
+		report.Merge(groups, more)
+	}
+	return nil
 }
 
 func hasMaven() bool {
@@ -108,13 +122,7 @@ func hasMaven() bool {
 	return err == nil
 }
 
-// finish prints a suite and writes it.
-func finish(s *report.Suite, root, title string) error {
-	s.Title = title
-	s.Print(os.Stdout)
-	return s.Write(filepath.Join(root, "benchmarks", "results"))
-}
-
+// run runs a command that prints lines as go test -bench does.
 func run(ctx context.Context, dir string, command []string) ([]report.Group, error) {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Dir, cmd.Stderr = dir, os.Stderr

@@ -1,16 +1,18 @@
 // Command weirbench measures weir beside its peers. Each of its suites starts what it needs, checks results before it
 // counts time, prints tables, and writes JSON and a chart into benchmarks/results.
 //
-//	weirbench micro   [-count 5] [-bench REGEXP]   go test -bench over the micro-benchmarks
-//	weirbench kafka   [-count 5]                   weir, sarama and franz-go on one broker
-//	weirbench peers   [-rounds 3] [-records 3e6]   weir, Kafka Streams, Flink and goka on one broker
-//	weirbench nexmark [-count 3]                   the Nexmark queries
-//	weirbench latency   [-rate 10000] [-commit 100ms]   intended sending to read_committed receipt
-//	weirbench restore   [-keys 1e6]                     state back from its changelog
-//	weirbench rebalance [-rate 10000]                   the longest silence when processes come and go
-//	weirbench soak    [-for 1h]                    weir under load, killed again and again
+//	weirbench all       [-within 30m] [-list]        everything that fits into a time, what matters most first, then report
+//	weirbench micro     [-bench REGEXP] [-keys 1e6]  go test -bench over the micro-benchmarks, RocksDB beside state
+//	weirbench kafka                                  weir, sarama and franz-go on one broker
+//	weirbench peers     [-jobs …] [-commit 1s,…]     weir, Kafka Streams, Flink and goka on one broker
+//	weirbench nexmark   [-queries …]                 the Nexmark queries, Flink beside weir
+//	weirbench latency   [-load 10000,50%,80%]        intended sending to read_committed receipt
+//	weirbench restore   [-keys 1000000]              state back from its changelog
+//	weirbench rebalance [-partitions 8]              the longest silence when processes come and go
+//	weirbench soak      [-for 1h]                    weir under load, killed again and again
+//	weirbench report                                 the figures in docs/benchmarks.md from benchmarks/results
 //
-// It is run in the folder benchmarks of a checkout.
+// Every suite has -quick (small, shows that it works), -rounds, -as NAME, -results DIR and -logs DIR. It is run inside a checkout.
 package main
 
 import (
@@ -24,24 +26,23 @@ import (
 	"syscall"
 )
 
-// commands are the suites by name.
-var commands = map[string]func(context.Context, []string) error{
-	"micro":   micro,
-	"kafka":   kafka,
-	"peers":   peers,
-	"nexmark": nexmark,
-	"latency": latency, "restore": restore, "rebalance": rebalance,
-	"soak": soak,
+// suites are what can be run, by name.
+func suites() map[string]func(context.Context, []string) error {
+	return map[string]func(context.Context, []string) error{
+		"all": all, "report": reportAll,
+		"micro": micro, "kafka": kafka, "peers": peers, "nexmark": nexmark,
+		"latency": latency, "restore": restore, "rebalance": rebalance, "soak": soak,
+	}
 }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if len(os.Args) < 2 || commands[os.Args[1]] == nil {
-		fmt.Fprintln(os.Stderr, "usage: weirbench micro | kafka | peers | nexmark | latency | restore | rebalance | soak [flags]; -h after one of them lists its flags")
+	if len(os.Args) < 2 || suites()[os.Args[1]] == nil {
+		fmt.Fprintln(os.Stderr, "usage: weirbench all | micro | kafka | peers | nexmark | latency | restore | rebalance | soak | report [flags]; -h after one of them lists its flags")
 		os.Exit(2)
 	}
-	err := commands[os.Args[1]](ctx, os.Args[2:])
+	err := suites()[os.Args[1]](ctx, os.Args[2:])
 	if err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "weirbench:", err)
 		os.Exit(1)

@@ -17,11 +17,12 @@ type bench struct {
 	broker  *broker.Broker
 	load    broker.Load
 	temp    string
+	logs    string
 	options options
 }
 
 // limit is how long one run may take altogether.
-const limit = 10 * time.Minute
+const limit = 15 * time.Minute
 
 // run makes one measurement: from the moment that the system has taken in its warm-up to the commit of the last record. A
 // system that repartitions is measured to its last result. What the start and the warm-up cost is kept beside it.
@@ -34,7 +35,7 @@ func (b *bench) run(ctx context.Context, j job, s system, round int) (report.Run
 		return report.Run{}, err
 	}
 	defer b.clean(app)
-	p, err := proc.Start(ctx, filepath.Join(b.options.keep, app+".log"), b.command(j, s, app, out))
+	p, err := proc.Start(ctx, filepath.Join(b.logs, app+".log"), b.command(j, s, app, out))
 	if err != nil {
 		return report.Run{}, err
 	}
@@ -79,11 +80,14 @@ func (b *bench) command(j job, s system, app, out string) []string {
 	if b.options.pin {
 		all = append(all, "taskset", "-c", "1")
 	}
-	all = append(append(all, s.command...), "suite="+j.suite, "brokers="+b.broker.Addresses, "in="+b.load.Topic, "out="+out, "app="+app,
-		"dir="+filepath.Join(b.temp, app), "guarantee="+j.guarantee, fmt.Sprintf("commit=%d", b.options.commit.Milliseconds()),
+	all = append(append(all, s.sized(j.memory)...), "suite="+j.suite, "brokers="+b.broker.Addresses, "in="+b.load.Topic, "out="+out, "app="+app,
+		"dir="+filepath.Join(b.temp, app), "guarantee="+j.guarantee, fmt.Sprintf("commit=%d", j.commit.Milliseconds()),
 		"emit="+j.emit, fmt.Sprintf("warm=%d", b.options.warm))
+	if j.memory > 0 {
+		all = append(all, fmt.Sprintf("memory=%d", j.memory))
+	}
 	if b.options.profile && peerOf(s.name) == "weir" {
-		all = append(all, "profile="+filepath.Join(b.options.keep, app+".cpu.pprof"))
+		all = append(all, "profile="+filepath.Join(b.logs, app+".cpu.pprof"))
 	}
 	return append(all, s.extra...)
 }

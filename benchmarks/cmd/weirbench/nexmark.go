@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -32,18 +31,17 @@ const checked = 20_000
 // nexmark runs the queries from a generator to nothing in one process: weir, then Flink, for each query in turn. Both make the same
 // events, and Flink's rows are checked against package answer as weir's are by its tests.
 func nexmark(ctx context.Context, args []string) error {
-	flags := flag.NewFlagSet("nexmark", flag.ContinueOnError)
-	count := flags.Int("count", 3, "repetitions")
-	events := flags.Int("events", 5_000_000, "events of each measurement, enough to make the start of a job small; Flink runs twice as many before to warm up")
-	queries := flags.String("queries", "", "only these, separated by commas")
-	flink := flags.Bool("flink", hasMaven(), "Flink beside weir; needs Maven")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	root, err := checkout()
+	c, f, err := newInvocation("nexmark")
 	if err != nil {
 		return err
 	}
+	events := f.Int("events", 5_000_000, "events of each measurement, enough to make the start of a job small; Flink runs twice as many before to warm up")
+	queries := f.String("queries", "", "only these, separated by commas")
+	flink := f.Bool("flink", hasMaven(), "Flink beside weir; needs Maven")
+	if err := c.parse(f, args, map[string]string{"events": "50000"}); err != nil {
+		return err
+	}
+	root := c.root
 	n := &nexmarkRun{root: root, events: strconv.Itoa(*events)}
 	if *flink {
 		program, err := buildJava(ctx, root, "flink")
@@ -56,18 +54,15 @@ func nexmark(ctx context.Context, args []string) error {
 		return err
 	}
 	defer os.RemoveAll(filepath.Dir(n.weir))
-	s := &report.Suite{Name: "nexmark", When: time.Now().UTC(), Machine: report.ThisMachine().WithJava(), Notes: []string{
+	s := &report.Suite{When: time.Now().UTC(), Machine: report.ThisMachine().WithJava(), Notes: []string{
 		fmt.Sprintf("generator to nothing in one process, %d events; Flink 2.3.0: heap state, parallelism 1, object reuse, a checkpoint every second", *events),
 		published}}
 	for _, q := range suite.Queries() {
 		if *queries == "" || slices.Contains(strings.Split(*queries, ","), q.Name) {
-			n.query(ctx, q, *count, &s.Groups)
+			n.query(ctx, q, c.rounds, &s.Groups)
 		}
 	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	return finish(s, root, "Nexmark: CPU per event of the whole process")
+	return c.finish(s, "Nexmark: CPU per event of the whole process")
 }
 
 type nexmarkRun struct {
@@ -87,30 +82,55 @@ func (n *nexmarkRun) build(ctx context.Context) error {
 	return err
 }
 
-// query measures one query: A B A B. What fails is a row without figures.
+// query measures one query: A B A B. What fails, or has other rows than package answer, is a row without figures.
 func (n *nexmarkRun) query(ctx context.Context, q suite.Query, count int, groups *[]report.Group) {
-	both := n.flink != nil && slices.Contains(onFlink, q.Name)
-	if both {
-		if err := n.check(ctx, q); err != nil {
-			both = false
-			fmt.Fprintf(os.Stderr, "flink: %v\n", err)
-		}
+	group := report.Group{Name: "Query/" + q.Name, Unit: "cpu-ns/rec"}
+	systems := []struct {
+		name    string
+		check   func(context.Context, suite.Query) error
+		command []string
+	}{
+		{"weir", n.checkWeir, []string{n.weir, "-test.run", "^$", "-test.bench", "Query/^" + q.Name + "$/", "-test.benchtime", n.events + "x", "-test.benchmem"}},
+		{"flink", n.check, append(slices.Clone(n.flink), "bench", q.Name, n.events)},
 	}
-	weir := []string{n.weir, "-test.run", "^$", "-test.bench", "Query/^" + q.Name + "$/", "-test.benchtime", n.events + "x", "-test.benchmem"}
-	for range count {
-		commands := [][]string{weir}
-		if both {
-			commands = append(commands, append(slices.Clone(n.flink), "bench", q.Name, n.events))
+	if n.flink == nil || !slices.Contains(onFlink, q.Name) {
+		systems = systems[:1]
+	}
+	for _, s := range systems {
+		row := report.Row{System: s.name}
+		if err := s.check(ctx, q); err != nil {
+			row.Failed = err.Error()
+			fmt.Fprintf(os.Stderr, "%s, %s: %v\n", q.Name, s.name, err)
 		}
-		for _, command := range commands {
-			more, err := run(ctx, filepath.Join(n.root, "benchmarks", "nexmark"), command)
-			if err != nil {
-				fmt.Fprintf(os.Stderr, "%s: %v\n", q.Name, err)
+		group.Rows = append(group.Rows, row)
+	}
+	for range count {
+		for i, s := range systems {
+			row := &group.Rows[i]
+			if row.Failed != "" || ctx.Err() != nil {
 				continue
 			}
-			report.Merge(groups, more)
+			more, err := run(ctx, n.folder(), s.command)
+			if err == nil && len(more) != 1 {
+				err = fmt.Errorf("%d figures instead of one", len(more))
+			}
+			if err != nil {
+				row.Failed, row.Runs = err.Error(), nil
+				continue
+			}
+			row.Runs = append(row.Runs, more[0].Rows[0].Runs...)
 		}
 	}
+	*groups = append(*groups, group)
+}
+
+// folder is where the test binary finds what it reads.
+func (n *nexmarkRun) folder() string { return filepath.Join(n.root, "benchmarks", "nexmark") }
+
+// checkWeir runs weir's own test of the query against the answer.
+func (n *nexmarkRun) checkWeir(ctx context.Context, q suite.Query) error {
+	_, err := run(ctx, n.folder(), []string{n.weir, "-test.run", "^TestQueriesAgainstAnswers$/^" + q.Name + "$"})
+	return err
 }
 
 // check compares the rows that Flink prints with the answer.

@@ -3,57 +3,63 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
+	"os"
 	"time"
 
-	"github.com/weirstream/weir/benchmarks/internal/broker"
 	"github.com/weirstream/weir/benchmarks/internal/proc"
 	"github.com/weirstream/weir/benchmarks/internal/report"
 )
 
 // rebalance measures the longest silence of each output partition while processes come and go under an open load: one joins,
-// one leaves, one is killed. What moved has the long silences, what stayed the short ones.
+// one leaves, one is killed. Partitions that got another owner and those that kept theirs are told apart by the group's description.
 func rebalance(ctx context.Context, args []string) error {
-	l, root, err := openLive(ctx, "rebalance", args, nil, "weir", "kstreams")
+	l, f, err := newLive("rebalance", "weir", "kstreams")
 	if err != nil {
 		return err
 	}
-	defer l.close()
-	s := &report.Suite{Name: "rebalance", When: time.Now().UTC(), Machine: report.ThisMachine().WithJava(),
-		Notes: []string{fmt.Sprintf("pass-through exactly-once of 8 partitions, %d records/s, interval %v, session timeout 6 s; longest silence of any partition, with the median partition's beside it", l.rate, l.options.commit)}}
-	phases := []string{"join", "leave", "kill"}
-	silences := make(map[string][]report.Run)
-	measured := l.rounds(ctx, "rebalance", "ms", func(ctx context.Context, sys system, app string) (report.Run, error) {
-		all, err := l.rebalance(ctx, sys, app)
-		for phase, run := range all {
-			silences[sys.name+" "+phase] = append(silences[sys.name+" "+phase], run)
-		}
-		return all["kill"], err
-	})
-	for _, phase := range phases {
-		group := report.Group{Name: phase, Unit: "ms without output"}
-		for _, row := range measured.Rows {
-			group.Rows = append(group.Rows, report.Row{System: row.System, Failed: row.Failed, Runs: silences[row.System+" "+phase]})
-		}
-		s.Groups = append(s.Groups, group)
+	partitions := f.Int("partitions", 8, "of input and output")
+	phase := f.Duration("phase", 15*time.Second, "how long each change is watched; a kill twice as long")
+	if err := l.open(ctx, f, args, map[string]string{"settle": "8s", "phase": "8s", "rate": "2000"}); err != nil {
+		return err
 	}
-	return finish(s, root, "Longest silence of a partition when processes come and go")
+	defer l.close()
+	var groups []report.Group
+	names := []string{"join", "leave", "kill"}
+	for _, name := range names {
+		for _, kind := range []string{"moved", "stayed"} {
+			groups = append(groups, l.newGroup(name+", partitions that "+kind, "ms without output, longest"))
+		}
+	}
+	failed := l.each(ctx, func(ctx context.Context, i int, s system, app string) error {
+		changes, err := l.rebalance(ctx, s, app, *partitions, *phase)
+		for n, c := range changes {
+			for kind, run := range []report.Run{silence(c.silent, c.moved, true), silence(c.silent, c.moved, false)} {
+				if row := &groups[2*n+kind].Rows[i]; run.More["partitions"] > 0 {
+					row.Runs = append(row.Runs, run)
+				}
+			}
+			fmt.Fprintf(os.Stderr, "rebalance, %s, %s: %v, moved %v\n", s.name, names[n], c.silent, c.moved)
+		}
+		return err
+	})
+	fail(groups, failed)
+	return l.finish(l.suite(groups, fmt.Sprintf("pass-through exactly-once of %d partitions, %d records/s, interval %v, session timeout 6 s for all; two processes, a third joins, one leaves, one is killed",
+		*partitions, l.rate, l.commit), "every record is checked to come out, once"), "Longest silence of a partition when processes come and go")
 }
 
-// phase is how long each change is watched.
-const phase = 15 * time.Second
+// A change of the group: how long each partition was silent, and whether it has another owner since.
+type change struct {
+	silent []time.Duration
+	moved  []bool
+}
 
-func (l *live) rebalance(ctx context.Context, s system, app string) (map[string]report.Run, error) {
+// rebalance returns what joining, leaving and killing did.
+func (l *live) rebalance(ctx context.Context, s system, app string, partitions int, phase time.Duration) (changes []change, err error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	l.load = broker.Load{Topic: app + "-in", Partitions: 8, Keys: 100_000, Groups: 10_000}
-	l.options.warm = 1
-	for _, topic := range []string{l.load.Topic, app + "-out"} {
-		if err := l.broker.CreateTopic(ctx, topic, l.load.Partitions); err != nil {
-			return nil, err
-		}
+	if err := l.topics(ctx, app, partitions); err != nil {
+		return nil, err
 	}
-	job := job{suite: "pass", guarantee: "eos", emit: "update"}
 	running := make(map[string]*proc.Process)
 	defer func() {
 		for _, p := range running {
@@ -61,7 +67,7 @@ func (l *live) rebalance(ctx context.Context, s system, app string) (map[string]
 		}
 	}()
 	begin := func(instance string) (err error) {
-		running[instance], err = l.start(ctx, job, s, app, instance)
+		running[instance], err = l.start(ctx, job{suite: "pass", guarantee: "eos", emit: "update"}, s, app, instance)
 		return err
 	}
 	for _, instance := range []string{"a", "b"} {
@@ -71,61 +77,81 @@ func (l *live) rebalance(ctx context.Context, s system, app string) (map[string]
 	}
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
-	arrivals := make(chan broker.Arrival, 100_000)
-	go func() {
-		defer close(arrivals)
-		_ = l.broker.Follow(watching, app+"-out", func(a broker.Arrival) bool {
-			select {
-			case arrivals <- a:
-				return true
-			case <-watching.Done():
-				return false
-			}
-		})
-	}()
-	go func() { _, _ = l.broker.Pace(watching, l.load, l.rate, 0) }()
-	watch(arrivals, l.load.Partitions, settle)
-	all := make(map[string]report.Run)
-	if err := begin("c"); err != nil {
+	w := follow(watching, l, app)
+	if err := w.everywhere(ctx); err != nil {
 		return nil, err
 	}
-	all["join"] = silence(watch(arrivals, l.load.Partitions, phase))
-	running["a"].Stop()
-	delete(running, "a")
-	all["leave"] = silence(watch(arrivals, l.load.Partitions, phase))
-	running["b"].Kill()
-	delete(running, "b")
-	all["kill"] = silence(watch(arrivals, l.load.Partitions, 2*phase))
-	return all, nil
+	before, err := l.watch(ctx, w, app, l.settle, nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range []struct {
+		do     func() error
+		length time.Duration
+	}{
+		{func() error { return begin("c") }, phase},
+		{func() error { running["a"].Stop(); delete(running, "a"); return nil }, phase},
+		{func() error { running["b"].Kill(); delete(running, "b"); return nil }, 2 * phase},
+	} {
+		after, err := l.watch(ctx, w, app, c.length, c.do)
+		if err != nil {
+			return nil, err
+		}
+		moved := make([]bool, partitions)
+		for p := range moved {
+			moved[p] = before.owners[int32(p)] != after.owners[int32(p)]
+		}
+		changes, before = append(changes, change{after.silent, moved}), after
+	}
+	return changes, w.complete(ctx)
 }
 
-// watch returns each partition's longest silence during the given time.
-func watch(arrivals <-chan broker.Arrival, partitions int, length time.Duration) []time.Duration {
-	end := time.NewTimer(length)
-	defer end.Stop()
-	longest, last := make([]time.Duration, partitions), make([]time.Time, partitions)
-	for p := range last {
-		last[p] = time.Now()
-	}
-	for {
-		select {
-		case a, open := <-arrivals:
-			if !open {
-				return longest
-			}
-			longest[a.Partition] = max(longest[a.Partition], a.At.Sub(last[a.Partition]))
-			last[a.Partition] = a.At
-		case now := <-end.C:
-			for p := range last {
-				longest[p] = max(longest[p], now.Sub(last[p]))
-			}
-			return longest
+// A watched stretch of time.
+type watched struct {
+	silent []time.Duration
+	owners map[int32]string // at its end
+}
+
+// watch does something and watches the output for a while.
+func (l *live) watch(ctx context.Context, w *follower, app string, length time.Duration, do func() error) (watched, error) {
+	w.start(l.load.Partitions)
+	if do != nil {
+		if err := do(); err != nil {
+			return watched{}, err
 		}
 	}
+	select {
+	case <-ctx.Done():
+		return watched{}, ctx.Err()
+	case <-time.After(length):
+	}
+	silent := w.longest()
+	owners, err := l.broker.Owners(ctx, app, l.load.Topic)
+	return watched{silent, owners}, err
 }
 
-func silence(longest []time.Duration) report.Run {
-	slices.Sort(longest)
-	ms := func(d time.Duration) float64 { return float64(d.Milliseconds()) }
-	return report.Run{Cost: ms(longest[len(longest)-1]), More: map[string]float64{"median partition ms": ms(longest[len(longest)/2])}}
+// silence is the longest silence among the partitions that moved, or did not.
+func silence(silent []time.Duration, moved []bool, want bool) report.Run {
+	longest, n := time.Duration(0), 0
+	for p, d := range silent {
+		if moved[p] == want {
+			longest = max(longest, d)
+			n++
+		}
+	}
+	return report.Run{Cost: float64(longest.Milliseconds()), More: map[string]float64{"partitions": float64(n)}}
+}
+
+// follow sends the open load and reads what comes out, until watching ends.
+func follow(watching context.Context, l *live, app string) *follower {
+	w := &follower{seen: make(map[int64]int)}
+	w.start(l.load.Partitions)
+	w.sending, w.stop = context.WithCancel(watching)
+	w.sent = make(chan int64, 1)
+	go func() {
+		n, _ := l.broker.Pace(w.sending, l.load, l.rate, 0, 0)
+		w.sent <- n
+	}()
+	go func() { _ = l.broker.Follow(watching, app+"-out", w.take) }()
+	return w
 }

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,7 +10,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/weirstream/weir/benchmarks/internal/broker"
 	"github.com/weirstream/weir/benchmarks/internal/proc"
 	"github.com/weirstream/weir/benchmarks/internal/report"
 )
@@ -21,38 +18,31 @@ import (
 // record was counted exactly once: with every update emitted there must be one output per input. Memory and goroutines are
 // sampled, so that a leak shows.
 func soak(ctx context.Context, args []string) error {
-	var every time.Duration
-	l, root, err := openLive(ctx, "soak", args, func(f *flag.FlagSet, _ *live) {
-		f.DurationVar(&every, "kill-every", 20*time.Second, "time between kills; 0 for none")
-	}, "weir")
+	l, f, err := newLive("soak", "weir")
 	if err != nil {
 		return err
 	}
-	defer l.close()
-	l.options.rounds = 1
-	group := l.rounds(ctx, fmt.Sprintf("count by key exactly-once, %d records/s for %v, killed every %v", l.rate, l.length, every), "MiB at the end",
-		func(ctx context.Context, s system, app string) (report.Run, error) { return l.soak(ctx, s, app, every) })
-	s := &report.Suite{Name: "soak", When: time.Now().UTC(), Machine: report.ThisMachine(), Groups: []report.Group{group}}
-	if err := finish(s, root, "Soak"); err != nil {
+	every := f.Duration("kill-every", 20*time.Second, "time between kills; 0 for none")
+	if err := l.open(ctx, f, args, map[string]string{"for": "10s", "kill-every": "4s", "rate": "2000"}); err != nil {
 		return err
 	}
-	if failed := group.Rows[0].Failed; failed != "" {
-		return errors.New(failed)
-	}
-	return nil
+	defer l.close()
+	l.rounds = 1
+	group := l.measured(ctx, fmt.Sprintf("count by key exactly-once, %d records/s for %v, killed every %v", l.rate, l.length, *every), "MiB at the end",
+		func(ctx context.Context, s system, app string) (report.Run, error) {
+			return l.soak(ctx, s, app, *every)
+		})
+	return l.finish(l.suite([]report.Group{group}, "every record is checked to be counted once, with one result each"), "Soak")
 }
 
 func (l *live) soak(ctx context.Context, s system, app string, every time.Duration) (report.Run, error) {
-	l.load = broker.Load{Topic: app + "-in", Partitions: 4, Records: int64(l.length.Seconds() * float64(l.rate)), Keys: 100_000, Groups: 10_000}
-	l.options.warm = 1
-	for _, topic := range []string{l.load.Topic, app + "-out"} {
-		if err := l.broker.CreateTopic(ctx, topic, l.load.Partitions); err != nil {
-			return report.Run{}, err
-		}
+	if err := l.topics(ctx, app, 4); err != nil {
+		return report.Run{}, err
 	}
+	l.load.Records = int64(l.length.Seconds() * float64(l.rate))
 	paced := make(chan error, 1)
 	go func() {
-		_, err := l.broker.Pace(ctx, l.load, l.rate, l.load.Records)
+		_, err := l.broker.Pace(ctx, l.load, l.rate, 0, l.load.Records)
 		paced <- err
 	}()
 	p, kills, memory, err := l.killAgain(ctx, s, app, every, paced)
@@ -72,7 +62,7 @@ func (l *live) soak(ctx context.Context, s system, app string, every time.Durati
 	if err != nil {
 		return report.Run{}, err
 	}
-	first, last := goroutines(filepath.Join(l.options.keep, app+"-a.log"))
+	first, last := goroutines(filepath.Join(l.bench.logs, app+"-a.log"))
 	end := memory[len(memory)-1]
 	return report.Run{Cost: float64(end >> 20), PeakMemory: slices.Max(memory), More: map[string]float64{"kills": float64(kills),
 		"records": float64(updates), "MiB in the middle": float64(memory[len(memory)/2] >> 20), "goroutines at first": first, "goroutines at last": last}}, nil

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/weirstream/weir/benchmarks/internal/broker"
@@ -20,9 +21,21 @@ type system struct {
 	loose   bool // at-least-once only: duplicates are no error
 }
 
+// heap is what JVMs may use when a job does not limit memory, and smallHeap when it does: state of a peer on RocksDB is outside.
+const heap, smallHeap = "-Xmx4g", "-Xmx1g"
+
+// sized is the command for a job that gives state so many bytes, 0 for no limit.
+func (s system) sized(memory int64) []string {
+	command := slices.Clone(s.command)
+	if i := slices.Index(command, heap); i >= 0 && memory > 0 {
+		command[i] = smallHeap
+	}
+	return command
+}
+
 // javaOptions open what Flink reaches into.
 func javaOptions() []string {
-	opts := []string{"-Xmx4g", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"}
+	opts := []string{heap, "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"}
 	for _, p := range []string{"lang", "util", "net", "io", "nio", "util.concurrent"} {
 		opts = append(opts, "--add-opens=java.base/java."+p+"=ALL-UNNAMED")
 	}

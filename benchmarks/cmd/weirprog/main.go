@@ -3,7 +3,7 @@
 //
 // Arguments, each KEY=VALUE: suite (pass, count or repartition), brokers, in, out, app, dir, guarantee (eos or alo), commit
 // (ms), emit (commit or update), warm (records), exchange (kafka, the default, or local), instance, session (ms),
-// profile (a file: CPU from the end of the warm-up on).
+// memory (bytes), profile (a file: CPU from the end of the warm-up on).
 package main
 
 import (
@@ -69,6 +69,9 @@ func run(ctx context.Context, arg map[string]string) error {
 	}
 	if ms, err := strconv.Atoi(arg["session"]); err == nil {
 		config.SessionTimeout = time.Duration(ms) * time.Millisecond
+	}
+	if bytes, err := strconv.ParseInt(arg["memory"], 10, 64); err == nil {
+		config.MemoryBytes = bytes
 	}
 	config.Instance = arg["instance"]
 	if arg["guarantee"] == "alo" {

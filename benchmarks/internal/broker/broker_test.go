@@ -47,6 +47,20 @@ func TestLoadIsWhatItSays(t *testing.T) {
 	}
 }
 
+// With Even each key comes once before any comes again.
+func TestEvenKeys(t *testing.T) {
+	l := Load{Keys: 10_000, Even: true}
+	for from := int64(0); from < 3*l.Keys; from += l.Keys {
+		seen := make(map[string]bool)
+		for n := from; n < from+l.Keys; n++ {
+			seen[l.Key(n)] = true
+		}
+		if len(seen) != int(l.Keys) {
+			t.Errorf("%d keys among %d records from %d on", len(seen), l.Keys, from)
+		}
+	}
+}
+
 // What must be found: something twice, something changed, something that was never sent.
 func TestVerifyCopiesFindsFaults(t *testing.T) {
 	for name, fault := range map[string]func(l Load) *kafkatest.Record{
@@ -109,8 +123,11 @@ func TestPaceAndFollow(t *testing.T) {
 	if err := b.CreateTopic(t.Context(), load.Topic, 2); err != nil {
 		t.Fatal(err)
 	}
-	if sent, err := b.Pace(t.Context(), load, 100_000, 1000); sent != 1000 || err != nil {
-		t.Fatalf("sent %d, %v", sent, err)
+	if next, err := b.Pace(t.Context(), load, 100_000, 0, 400); next != 400 || err != nil {
+		t.Fatalf("sent up to %d, %v", next, err)
+	}
+	if next, err := b.Pace(t.Context(), load, 50_000, 400, 1000); next != 1000 || err != nil {
+		t.Fatalf("sent up to %d, %v", next, err)
 	}
 	seen := make(map[int64]bool)
 	err := b.Follow(t.Context(), load.Topic, func(a Arrival) bool {

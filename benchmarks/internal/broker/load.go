@@ -20,10 +20,19 @@ type Load struct {
 	Records    int64
 	Keys       int64 // distinct keys
 	Groups     int64 // distinct first seven bytes of values
+	Even       bool  // the first Keys records have each key once, and so on; Keys must not be a multiple of the stride
 }
 
-// Key is the key of record n: all keys come up evenly, in an order without pattern.
-func (l Load) Key(n int64) string { return fmt.Sprintf("key-%06d", mix(n)%uint64(l.Keys)) }
+// stride is a prime: its multiples visit every key once before any comes again.
+const stride = 2_654_435_761
+
+// Key is the key of record n: all keys come up about evenly, or evenly, in an order without pattern.
+func (l Load) Key(n int64) string {
+	if l.Even {
+		return fmt.Sprintf("key-%06d", uint64(n)%uint64(l.Keys)*stride%uint64(l.Keys))
+	}
+	return fmt.Sprintf("key-%06d", mix(n)%uint64(l.Keys))
+}
 
 // Group is the first seven bytes of record n's value.
 func (l Load) Group(n int64) string { return fmt.Sprintf("g-%05d", mix(n^0x5bd1e995)%uint64(l.Groups)) }

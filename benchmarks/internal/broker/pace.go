@@ -10,25 +10,24 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// Pace sends records at a fixed rate until ctx ends or sent reaches limit (0 for none): an open load, which does not slow
-// down when the system under test does. Record n carries its number and the time at which it was meant to be sent, so a
-// stall of the sender counts against nobody but shows in every latency. It returns how many were sent.
-func (b *Broker) Pace(ctx context.Context, l Load, perSecond int, limit int64) (int64, error) {
+// Pace sends the records from one number to another at a fixed rate, or until ctx ends (to 0 for no end): an open load, which
+// does not slow down when the system under test does. Record n carries its number and the time at which it was meant to be sent,
+// so a stall of the sender counts against nobody but shows in every latency. It returns the number after the last one sent.
+func (b *Broker) Pace(ctx context.Context, l Load, perSecond int, from, to int64) (next int64, err error) {
 	began := time.Now()
 	var failed atomic.Pointer[error]
 	var flying sync.WaitGroup
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	sent := int64(0)
-	for ctx.Err() == nil && (limit == 0 || sent < limit) {
-		due := int64(time.Since(began).Seconds() * float64(perSecond))
-		if limit > 0 {
-			due = min(due, limit)
+	for next = from; ctx.Err() == nil && (to == 0 || next < to); {
+		due := from + int64(time.Since(began).Seconds()*float64(perSecond))
+		if to > 0 {
+			due = min(due, to)
 		}
-		for ; sent < due; sent++ {
-			intended := began.Add(time.Duration(float64(sent) / float64(perSecond) * float64(time.Second)))
+		for ; next < due; next++ {
+			intended := began.Add(time.Duration(float64(next-from) / float64(perSecond) * float64(time.Second)))
 			flying.Add(1)
-			b.client.Produce(context.WithoutCancel(ctx), l.timed(sent, intended), func(_ *kgo.Record, err error) {
+			b.client.Produce(context.WithoutCancel(ctx), l.timed(next, intended), func(_ *kgo.Record, err error) {
 				if err != nil {
 					failed.Store(&err)
 				}
@@ -36,15 +35,15 @@ func (b *Broker) Pace(ctx context.Context, l Load, perSecond int, limit int64) (
 			})
 		}
 		if err := failed.Load(); err != nil {
-			return sent, *err
+			return next, *err
 		}
 		<-tick.C
 	}
 	flying.Wait()
 	if err := failed.Load(); err != nil {
-		return sent, *err
+		return next, *err
 	}
-	return sent, nil
+	return next, nil
 }
 
 // timed is record n with its intended time behind its number.

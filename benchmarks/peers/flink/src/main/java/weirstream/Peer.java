@@ -17,7 +17,9 @@ import org.apache.flink.api.common.typeinfo.Types;
 import org.apache.flink.api.java.tuple.Tuple2;
 import org.apache.flink.configuration.CheckpointingOptions;
 import org.apache.flink.configuration.Configuration;
+import org.apache.flink.configuration.MemorySize;
 import org.apache.flink.configuration.StateBackendOptions;
+import org.apache.flink.configuration.TaskManagerOptions;
 import org.apache.flink.connector.base.DeliveryGuarantee;
 import org.apache.flink.connector.kafka.sink.KafkaRecordSerializationSchema;
 import org.apache.flink.connector.kafka.sink.KafkaSink;
@@ -32,7 +34,7 @@ import org.apache.kafka.clients.producer.ProducerRecord;
 
 /**
  * The benchmark's Flink side: one JVM, parallelism 1, object reuse on. Arguments and behaviour are those of the Kafka Streams
- * peer; state is heap or rocksdb. Flink emits every update of a count.
+ * peer; state is heap or rocksdb, which may use memory bytes. Flink emits every update of a count.
  */
 public final class Peer {
   public static void main(String[] args) throws Exception {
@@ -64,6 +66,9 @@ public final class Peer {
     c.set(CheckpointingOptions.CHECKPOINT_STORAGE, "filesystem");
     c.set(CheckpointingOptions.CHECKPOINTS_DIRECTORY, "file://" + arg.getProperty("dir"));
     c.set(CheckpointingOptions.INCREMENTAL_CHECKPOINTS, rocks);
+    if (arg.containsKey("memory")) {
+      c.set(TaskManagerOptions.MANAGED_MEMORY_SIZE, new MemorySize(Long.parseLong(arg.getProperty("memory"))));
+    }
     return c;
   }
 

@@ -1,12 +1,14 @@
 package weirstream;
 
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.Properties;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.common.serialization.Serde;
 import org.apache.kafka.common.serialization.Serdes;
+import org.apache.kafka.streams.CloseOptions;
 import org.apache.kafka.streams.KafkaStreams;
 import org.apache.kafka.streams.StreamsBuilder;
 import org.apache.kafka.streams.StreamsConfig;
@@ -20,7 +22,7 @@ import org.apache.kafka.streams.kstream.Produced;
  * is killed; the harness reads CPU time and memory of the process from the kernel and checks the results itself.
  *
  * <p>Arguments, each KEY=VALUE: suite, brokers, in, out, app, dir, guarantee (eos or alo), commit (ms), emit (commit or
- * update), warm (records).
+ * update), warm (records), session (ms).
  */
 public final class Peer {
   public static void main(String[] args) {
@@ -36,7 +38,9 @@ public final class Peer {
           Runtime.getRuntime().halt(1);
           return null;
         });
-    Runtime.getRuntime().addShutdownHook(new Thread(streams::close));
+    // Its default keeps the seat until the session times out; a process that leaves for good says so.
+    CloseOptions leave = CloseOptions.groupMembershipOperation(CloseOptions.GroupMembershipOperation.LEAVE_GROUP);
+    Runtime.getRuntime().addShutdownHook(new Thread(() -> streams.close(leave.withTimeout(Duration.ofSeconds(8)))));
     streams.start();
   }
 
@@ -78,6 +82,8 @@ public final class Peer {
     p.put(StreamsConfig.STATESTORE_CACHE_MAX_BYTES_CONFIG, cache);
     p.put(StreamsConfig.producerPrefix(ProducerConfig.LINGER_MS_CONFIG), 20);
     p.put(StreamsConfig.producerPrefix(ProducerConfig.BATCH_SIZE_CONFIG), 131072);
+    // Its default of 10 s is refused beside longer commit intervals.
+    p.put(StreamsConfig.producerPrefix(ProducerConfig.TRANSACTION_TIMEOUT_CONFIG), 60_000);
     if (arg.containsKey("session")) {
       p.put(ConsumerConfig.SESSION_TIMEOUT_MS_CONFIG, Integer.parseInt(arg.getProperty("session")));
       p.put(ConsumerConfig.HEARTBEAT_INTERVAL_MS_CONFIG, Integer.parseInt(arg.getProperty("session")) / 3);

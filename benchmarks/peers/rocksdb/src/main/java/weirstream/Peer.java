@@ -15,12 +15,14 @@ import org.rocksdb.WriteOptions;
 
 /**
  * The micro-benchmark's RocksDB side, with the settings that Kafka Streams gives it: 50 MiB of block cache, write buffers of
- * 16 MiB, three of them, bloom filters, no log. Prints lines as go test -bench does. Arguments: folder, keys.
+ * 16 MiB, three of them, bloom filters, no log. Prints lines as go test -bench does. Arguments: folder, keys,
+ * operations of each kind (a tenth for ranges), as many again before to warm up.
  */
 public final class Peer {
   private final RocksDB db;
   private final WriteOptions unlogged = new WriteOptions().setDisableWAL(true);
   private final long keys;
+  private final int operations;
 
   private interface Operation {
     void run(long key) throws RocksDBException;
@@ -34,13 +36,14 @@ public final class Peer {
     try (Options options =
             new Options().setCreateIfMissing(true).setTableFormatConfig(table).setWriteBufferSize(16 << 20).setMaxWriteBufferNumber(3);
         RocksDB db = RocksDB.open(options, dir.toString())) {
-      new Peer(db, Long.parseLong(args[1])).run();
+      new Peer(db, Long.parseLong(args[1]), Integer.parseInt(args[2])).run();
     }
   }
 
-  private Peer(RocksDB db, long keys) {
+  private Peer(RocksDB db, long keys, int operations) {
     this.db = db;
     this.keys = keys;
+    this.operations = operations;
   }
 
   private void run() throws RocksDBException {
@@ -49,10 +52,10 @@ public final class Peer {
     }
     // RocksDB has no store of decoded values: what weir calls hot and cold is one thing here.
     for (String heat : new String[] {"hot", "cold"}) {
-      measure("put-" + heat, this::put, 1_000_000);
-      measure("get-" + heat, this::get, 500_000);
-      measure("update-" + heat, this::update, 500_000);
-      measure("range100-" + heat, this::range, 20_000);
+      measure("put-" + heat, this::put, 2 * operations);
+      measure("get-" + heat, this::get, operations);
+      measure("update-" + heat, this::update, operations);
+      measure("range100-" + heat, this::range, operations / 10);
     }
   }
 
