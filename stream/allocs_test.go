@@ -15,7 +15,9 @@ import (
 // rows and the windows themselves. A benchmark shows what it costs in time; this fails when a change makes garbage per record.
 func TestAllocationsPerRecord(t *testing.T) {
 	const keys, perSecond = 500, 10_000
-	in := func(bl *stream.Builder, n int) *stream.Stream[int64, int64] { return floodOf(bl, "in", n, keys, perSecond) }
+	in := func(bl *stream.Builder, n int) *stream.Stream[int64, int64] {
+		return floodOf(bl, "in", n, keys, perSecond)
+	}
 	for _, c := range []struct {
 		name  string
 		most  float64

@@ -41,6 +41,9 @@ func (o *remoteOut[K, V]) receive(c *task.Context, k K, v V) {
 			o.reject(c, fmt.Errorf("key of repartition %s: %w", o.name, err), nil)
 			return
 		}
+		if o.key == nil { // the only key of a type without bytes is a key, and null is none
+			o.key = []byte{}
+		}
 		key = o.key
 	}
 	if o.value, err = o.serdes.value.Append(o.value[:0], v); err != nil {

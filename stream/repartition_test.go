@@ -42,6 +42,33 @@ func TestRepartition(t *testing.T) {
 	}
 }
 
+// The one key of a type without bytes is a key too: all its records come to one place, from whatever partition.
+func TestRepartitionOfTheOnlyKey(t *testing.T) {
+	for _, exchange := range []stream.Exchange{stream.Local, stream.Kafka} {
+		t.Run(fmt.Sprint(exchange), func(t *testing.T) {
+			b := stream.New("only-key")
+			fed[string, int](b, "in").
+				SelectKey(func(string, int) struct{} { return struct{}{} }).
+				Repartition(stream.Partitions(4)).
+				GroupByKey().
+				Count(stream.OnUpdate).
+				To(memory.Collect[struct{}, int64]("out"))
+			d := streamtest.New(t, b, streamtest.Partitions(2), streamtest.Config(func(c *stream.Config) { c.Exchange = exchange }))
+			in, out := d.In[string, int]("in"), d.Out[struct{}, int64]("out")
+			for i := range 6 {
+				in.SendRecord(rec(fmt.Sprint(i), i, i))
+			}
+			most := int64(0)
+			for _, r := range out.Read() {
+				most = max(most, r.Value)
+			}
+			if most != 6 {
+				t.Errorf("counted up to %d, want 6", most)
+			}
+		})
+	}
+}
+
 func ExampleStream_Repartition() {
 	b := stream.New("example")
 	words(b, "to", "be").Repartition().ForEach(print)
