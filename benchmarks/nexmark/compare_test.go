@@ -1,7 +1,6 @@
 package nexmark
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"syscall"
@@ -9,20 +8,8 @@ import (
 	"time"
 
 	"github.com/weirstream/weir/benchmarks/nexmark/event"
-	"github.com/weirstream/weir/state"
 	"github.com/weirstream/weir/stream"
 )
-
-// run runs a query over the first events in one process, to the end.
-func run(ctx context.Context, q Query, g *event.Generator, count uint64, partitions int, out Output) error {
-	b := stream.New("nexmark-" + q.Name)
-	q.Build(b, b.Source(Source(g, count, partitions)), out)
-	app, err := b.Build(stream.Config{State: state.InMemory(), Exchange: stream.Local})
-	if err != nil {
-		return err
-	}
-	return app.Run(ctx)
-}
 
 // Every query returns what package answer says, whatever the number of partitions.
 func TestQueriesAgainstAnswers(t *testing.T) {
@@ -35,7 +22,7 @@ func TestQueriesAgainstAnswers(t *testing.T) {
 		for _, partitions := range []int{1, 3} {
 			t.Run(fmt.Sprintf("%s/%d", q.Name, partitions), func(t *testing.T) {
 				rows := NewRows(q)
-				switch err := run(t.Context(), q, g, count, partitions, rows.Output()); {
+				switch err := Run(t.Context(), q, g, count, partitions, rows.Output()); {
 				case errors.Is(err, stream.ErrNotBuilt):
 					t.Skip(err)
 				case err != nil:
@@ -49,6 +36,33 @@ func TestQueriesAgainstAnswers(t *testing.T) {
 	}
 }
 
+// A digest is equal to that of the same rows, in any order and with updates between, and to nothing else.
+func TestDigestFindsFaults(t *testing.T) {
+	g := event.New(event.Config{PerSecond: 1000})
+	for _, name := range []string{"q2", "q17"} {
+		q := query(t, name)
+		want, err := Expect(t.Context(), q, g, 3000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want.Count() == 0 {
+			t.Fatalf("%s has no rows", name)
+		}
+		same, less, more := want.Beside(), want.Beside(), want.Beside()
+		for d, n := range map[*Digest]uint64{same: 3000, less: 2000, more: 4000} {
+			if err := Run(t.Context(), q, g, n, 1, Encoded(d.Add)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := same.Check(); err != nil || !same.Complete() {
+			t.Errorf("%s: %v", name, err)
+		}
+		if less.Check() == nil || more.Check() == nil {
+			t.Errorf("%s: other events have the same rows", name)
+		}
+	}
+}
+
 // Generator to nothing, with the local exchange: what the engine costs per event.
 func BenchmarkQuery(b *testing.B) {
 	g := event.New(event.Config{})
@@ -56,7 +70,7 @@ func BenchmarkQuery(b *testing.B) {
 		b.Run(q.Name+"/weir", func(b *testing.B) {
 			b.ReportAllocs()
 			began := cpu(b)
-			switch err := run(b.Context(), q, g, uint64(b.N), 1, Discard()); {
+			switch err := Run(b.Context(), q, g, uint64(b.N), 1, Discard()); {
 			case errors.Is(err, stream.ErrNotBuilt):
 				b.Skip(err)
 			case err != nil:

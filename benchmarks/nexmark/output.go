@@ -13,6 +13,7 @@ import (
 type Output struct {
 	topic   string
 	collect func(key, value any, deleted bool)
+	encoded func(key, value []byte)
 }
 
 // Discard drops rows, as the suite's black hole does: queries are measured, not sinks.
@@ -20,6 +21,9 @@ func Discard() Output { return Output{} }
 
 // Collect calls f for each row, from many goroutines at once.
 func Collect(f func(key, value any, deleted bool)) Output { return Output{collect: f} }
+
+// Encoded calls f for each row as a topic would have it, from many goroutines at once; a deleted row has a nil value.
+func Encoded(f func(key, value []byte)) Output { return Output{encoded: f} }
 
 // Topic writes a topic.
 func Topic(name string) Output { return Output{topic: name} }
@@ -50,10 +54,26 @@ func (l local[K, V]) Open(context.Context, connector.Env, connector.Task) (conne
 }
 
 func (l local[K, V]) Write(r *connector.Record[K, V]) error {
-	if l.collect != nil {
+	switch {
+	case l.collect != nil:
 		l.collect(r.Key, r.Value, r.Deleted)
+	case l.encoded != nil:
+		return l.encode(r)
 	}
 	return nil
+}
+
+func (l local[K, V]) encode(r *connector.Record[K, V]) error {
+	key, err := serde.For[K]().Append(nil, r.Key)
+	if err != nil {
+		return err
+	}
+	var value []byte
+	if !r.Deleted {
+		value, err = serde.For[V]().Append([]byte{}, r.Value)
+	}
+	l.encoded(key, value)
+	return err
 }
 
 func (local[K, V]) Flush(context.Context) error { return nil }

@@ -27,6 +27,7 @@ var plan = []step{
 	{"rebalance", 6 * time.Minute, "rebalance -rounds 2"},
 	{"peers-alo", 6 * time.Minute, "peers -as peers-alo -rounds 2 -warm 1500000 -records 2000000 -jobs pass-alo,count-alo"},
 	{"peers-intervals", 8 * time.Minute, "peers -as peers-intervals -rounds 2 -commit 100ms,10s -systems weir,kstreams -jobs pass,pass-alo,count"},
+	{"nexmark-kafka", 4 * time.Minute, "nexmark -kafka -as nexmark-kafka -rounds 2 -events 1000000"},
 	{"kafka", 3 * time.Minute, "kafka -rounds 2"},
 	{"peers-pinned", 8 * time.Minute, "peers -as peers-pinned -pin -rounds 2 -warm 1500000 -records 2000000 -jobs pass,count"},
 	{"micro", 10 * time.Minute, "micro -rounds 2"},

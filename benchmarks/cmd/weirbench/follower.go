@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -81,7 +82,7 @@ func (w *follower) longest() []time.Duration {
 	for p := range w.last {
 		w.silent[p] = max(w.silent[p], time.Since(w.last[p]))
 	}
-	return w.silent
+	return slices.Clone(w.silent)
 }
 
 // complete stops the load and says whether every record came out once.

@@ -5,7 +5,7 @@
 //	weirbench micro     [-bench REGEXP] [-keys 1e6]  go test -bench over the micro-benchmarks, RocksDB beside state
 //	weirbench kafka                                  weir, sarama and franz-go on one broker
 //	weirbench peers     [-jobs …] [-commit 1s,…]     weir, Kafka Streams, Flink and goka on one broker
-//	weirbench nexmark   [-queries …]                 the Nexmark queries, Flink beside weir
+//	weirbench nexmark   [-queries …] [-kafka]        the Nexmark queries, Flink beside weir
 //	weirbench latency   [-load 10000,50%,80%]        intended sending to read_committed receipt
 //	weirbench restore   [-keys 1000000]              state back from its changelog
 //	weirbench rebalance [-partitions 8]              the longest silence when processes come and go

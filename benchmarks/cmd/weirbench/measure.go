@@ -60,7 +60,7 @@ func (b *bench) run(ctx context.Context, j job, s system, round int) (report.Run
 	if err != nil {
 		return report.Run{}, err
 	}
-	if j.suite == "repartition" { // its second half goes on behind the input's last commit
+	if j.suite == "repartition" || j.suite == "nexmark" { // its second half goes on behind the input's last commit
 		if after, err = p.CPU(); err != nil {
 			return report.Run{}, err
 		}
@@ -83,6 +83,9 @@ func (b *bench) command(j job, s system, app, out string) []string {
 	all = append(append(all, s.sized(j.memory)...), "suite="+j.suite, "brokers="+b.broker.Addresses, "in="+b.load.Topic, "out="+out, "app="+app,
 		"dir="+filepath.Join(b.temp, app), "guarantee="+j.guarantee, fmt.Sprintf("commit=%d", j.commit.Milliseconds()),
 		"emit="+j.emit, fmt.Sprintf("warm=%d", b.options.warm))
+	if j.query != "" {
+		all = append(all, "query="+j.query)
+	}
 	if j.memory > 0 {
 		all = append(all, fmt.Sprintf("memory=%d", j.memory))
 	}
@@ -114,6 +117,9 @@ func (b *bench) committed(ctx context.Context, p *proc.Process, group string) er
 
 // verify checks the results and returns how many outputs there were.
 func (b *bench) verify(ctx context.Context, j job, s system, out string) (int64, error) {
+	if j.check != nil {
+		return j.check(ctx, out)
+	}
 	if j.suite == "pass" {
 		extra, err := b.broker.VerifyCopies(ctx, b.load, out, s.loose || j.guarantee == "alo")
 		return b.load.Records + extra, err

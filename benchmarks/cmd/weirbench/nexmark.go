@@ -38,8 +38,12 @@ func nexmark(ctx context.Context, args []string) error {
 	events := f.Int("events", 5_000_000, "events of each measurement, enough to make the start of a job small; Flink runs twice as many before to warm up")
 	queries := f.String("queries", "", "only these, separated by commas")
 	flink := f.Bool("flink", hasMaven(), "Flink beside weir; needs Maven")
+	topics := f.Bool("kafka", false, "from topic to topic, exactly-once, instead of from a generator to nothing; weir alone")
 	if err := c.parse(f, args, map[string]string{"events": "50000"}); err != nil {
 		return err
+	}
+	if *topics {
+		return nexmarkTopics(ctx, c, *events, *queries)
 	}
 	root := c.root
 	n := &nexmarkRun{root: root, events: strconv.Itoa(*events)}

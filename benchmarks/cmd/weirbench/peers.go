@@ -15,12 +15,14 @@ import (
 // A job is one piece of work that several systems do on the same input.
 type job struct {
 	name, title string
-	suite       string // pass, count or repartition
+	suite       string // pass, count, repartition or nexmark
+	query       string // of nexmark
 	guarantee   string // eos or alo; goka has alo only
 	emit        string // commit (one output per key and checkpoint) or update (each)
 	systems     []string
-	commit      time.Duration // checkpoint or commit interval
-	memory      int64         // bytes for state: weir's MemoryBytes, Flink's managed memory; 0 for each system's own default
+	commit      time.Duration                                                    // checkpoint or commit interval
+	memory      int64                                                            // bytes for state: weir's MemoryBytes, Flink's managed memory; 0 for each system's own default
+	check       func(ctx context.Context, out string) (outputs int64, err error) // of nexmark; others are checked by their suite
 }
 
 // jobs are the comparisons of DESIGN section 13, in the order they run.

@@ -1,7 +1,7 @@
 // Command weirprog is the benchmark's weir side, written as any program with weir is. It prints "warm" when it has taken
 // in the given number of records and runs until it is ended; cmd/weirbench measures it and checks its results.
 //
-// Arguments, each KEY=VALUE: suite (pass, count or repartition), brokers, in, out, app, dir, guarantee (eos or alo), commit
+// Arguments, each KEY=VALUE: suite (pass, count, repartition, or nexmark with query), brokers, in, out, app, dir, guarantee (eos or alo), commit
 // (ms), emit (commit or update), warm (records), exchange (kafka, the default, or local), instance, session (ms),
 // memory (bytes), profile (a file: CPU from the end of the warm-up on).
 package main
@@ -21,6 +21,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/weirstream/weir/benchmarks/nexmark"
+	"github.com/weirstream/weir/benchmarks/nexmark/event"
 	"github.com/weirstream/weir/connector/kafka"
 	"github.com/weirstream/weir/serde"
 	"github.com/weirstream/weir/state/pebblestore"
@@ -116,6 +118,15 @@ func topology(b *stream.Builder, arg map[string]string, w *warm) error {
 	case "repartition":
 		in(b, arg, w).GroupBy(func(_ string, v []byte) string { return string(v[:7]) }).
 			Count(emission(arg)...).To(kafka.Sink(arg["out"], serde.String, serde.Int64))
+	case "nexmark":
+		for _, q := range nexmark.Queries() {
+			if q.Name == arg["query"] {
+				q.Build(b, b.Source(kafka.Source(arg["in"], serde.Unit, serde.For[event.Event]())).
+					Peek(func(struct{}, event.Event) { w.tick() }), nexmark.Topic(arg["out"]))
+				return nil
+			}
+		}
+		return fmt.Errorf("no query %q", arg["query"])
 	default:
 		return fmt.Errorf("no suite %q", arg["suite"])
 	}

@@ -82,8 +82,9 @@ public final class Peer {
     p.put(StreamsConfig.STATESTORE_CACHE_MAX_BYTES_CONFIG, cache);
     p.put(StreamsConfig.producerPrefix(ProducerConfig.LINGER_MS_CONFIG), 20);
     p.put(StreamsConfig.producerPrefix(ProducerConfig.BATCH_SIZE_CONFIG), 131072);
-    // Its default of 10 s is refused beside longer commit intervals.
-    p.put(StreamsConfig.producerPrefix(ProducerConfig.TRANSACTION_TIMEOUT_CONFIG), 60_000);
+    if (Integer.parseInt(arg.getProperty("commit")) > 5_000) { // refused beside its default of 10 s
+      p.put(StreamsConfig.producerPrefix(ProducerConfig.TRANSACTION_TIMEOUT_CONFIG), 60_000);
+    }
     if (arg.containsKey("session")) {
       p.put(ConsumerConfig.SESSION_TIMEOUT_MS_CONFIG, Integer.parseInt(arg.getProperty("session")));
       p.put(ConsumerConfig.HEARTBEAT_INTERVAL_MS_CONFIG, Integer.parseInt(arg.getProperty("session")) / 3);
