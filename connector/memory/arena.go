@@ -19,10 +19,13 @@ func (a *arena) grow(n int) {
 	a.free = make([]byte, a.size)
 }
 
-// copy keeps b; null stays null.
+// copy keeps b; null stays null, and what is empty stays empty.
 func (a *arena) copy(b []byte) []byte {
-	if b == nil {
+	switch {
+	case b == nil:
 		return nil
+	case len(b) == 0:
+		return []byte{} // of an arena without a piece it would be null
 	}
 	n := len(b)
 	if n > len(a.free) {
