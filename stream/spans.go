@@ -176,16 +176,15 @@ func (s *spans[K, R, WK]) results(end int64) {
 	alone(c)
 	t := span.Span{End: end}.Last()
 	store := s.rows.store
-	for key := range store.Keys(keys.AppendTime(nil, end)) {
-		e := store.Entry(key)
-		r := e.Value
+	for key, e := range store.Entries(keys.AppendTime(nil, end)) {
+		wk, r := s.rows.decode(key), e.Value
 		if s.retain == 0 {
 			store.Remove(e) // what is emitted is its receiver's, and the row has no use for it
 		} else {
 			r = store.Give(e)
 		}
 		c.Time, c.Fault = t, s.node
-		s.emit.next(c, s.rows.decode(key), table.Change[R]{New: r.v, HasNew: true})
+		s.emit.next(c, wk, table.Change[R]{New: r.v, HasNew: true})
 	}
 }
 

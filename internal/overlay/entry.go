@@ -197,7 +197,11 @@ func (s *Store[V]) forget(e *Entry[V]) {
 	if e.flags&given != 0 {
 		s.dropEncoded(e)
 	}
-	if e.flags&ordered != 0 && !s.grouped() {
+	switch {
+	case e.flags&ordered == 0:
+	case s.grouped():
+		s.groups.lost++
+	default:
 		s.order.Delete(e.key(&s.arena))
 	}
 	if s.saved.entry == e {

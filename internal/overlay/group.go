@@ -2,8 +2,6 @@ package overlay
 
 import (
 	"bytes"
-	"cmp"
-	"encoding/binary"
 	"iter"
 	"slices"
 
@@ -18,14 +16,18 @@ type groups struct {
 	lists map[string]*group
 	last  *group // that was written to last
 	read  []*group
+	lost  int      // entries that were in a list and were forgotten
+	spare []listed // for the next group that is read
 }
 
 // A group is the uncommitted entries of one group, each once, and perhaps some that are committed by now or gone.
 type group struct {
-	name  string
-	ids   []uint32
-	prune int // length at which those are looked for
-	read  bool
+	name   string
+	ids    []uint32
+	sorted int // so many are in the order of their keys, if
+	lost   int // nothing was lost since
+	prune  int // length at which what is gone is looked for
+	read   bool
 }
 
 const firstPrune = 4096
@@ -42,6 +44,9 @@ func (s *Store[V]) grouped() bool { return s.groups.size > 0 }
 func (s *Store[V]) enlist(e *Entry[V]) {
 	e.flags |= ordered
 	g := s.groupOf(e.key(&s.arena))
+	if n := len(g.ids); n == g.sorted && g.lost == s.groups.lost && (n == 0 || s.less(g.ids[n-1], e.id)) {
+		g.sorted++ // as when a group is filled from another one
+	}
 	g.ids = append(g.ids, e.id)
 	if len(g.ids) >= g.prune {
 		s.prune(g)
@@ -58,6 +63,7 @@ func (s *Store[V]) groupOf(key []byte) *group {
 	g := gs.lists[string(name)]
 	if g == nil {
 		g = &group{name: string(name), prune: firstPrune}
+		g.lost = gs.lost
 		gs.lists[g.name] = g
 	}
 	gs.last = g
@@ -77,7 +83,7 @@ func (s *Store[V]) prune(g *group) {
 			e.flags &^= ordered
 		}
 	}
-	g.ids = kept
+	g.ids, g.sorted = kept, 0
 	g.prune = max(firstPrune, 2*len(kept))
 }
 
@@ -90,84 +96,89 @@ func (s *Store[V]) in(e *Entry[V], name string) bool {
 	return len(key) >= len(name) && string(key[:len(name)]) == name
 }
 
-// A listed is an entry to be sorted: by the first bytes behind the group, for which no entry has to be looked at.
-type listed struct {
-	head uint64
-	id   uint32
-}
-
-// sorted lists the uncommitted entries of a group in order.
-func (s *Store[V]) sorted(name []byte) []listed {
-	g := s.groups.lists[string(name)]
-	if g == nil {
-		return nil
-	}
-	out := make([]listed, 0, len(g.ids))
-	for _, id := range g.ids {
-		e := s.entries.at(id)
-		if s.in(e, g.name) && s.pinned(e) {
-			out = append(out, listed{head(e.key(&s.arena)[len(name):]), id})
-		}
-	}
-	slices.SortFunc(out, func(a, b listed) int {
-		if a.head != b.head {
-			return cmp.Compare(a.head, b.head)
-		}
-		return bytes.Compare(s.entries.at(a.id).key(&s.arena), s.entries.at(b.id).key(&s.arena))
-	})
-	return slices.CompactFunc(out, func(a, b listed) bool { return a.id == b.id })
-}
-
-// head is the first eight bytes of b as a number that sorts as they do.
-func head(b []byte) uint64 {
-	if len(b) >= 8 {
-		return binary.BigEndian.Uint64(b)
-	}
-	var first [8]byte
-	copy(first[:], b)
-	return binary.BigEndian.Uint64(first[:])
-}
-
 // keysOfGroup is Keys for a group. Only the key at hand may be changed meanwhile.
 func (s *Store[V]) keysOfGroup(name []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
-		list := s.sorted(name)
-		p := s.cfg.Prefix
-		end := keys.End(p)
-		if e := s.endOf(name); e != nil {
-			end = append(bytes.Clone(p), e...)
+		s.walkGroup(name, func(key []byte, _ *Entry[V], _ []byte) bool { return yield(key) })
+	}
+}
+
+// Entries iterates over a group of a grouped store in the order of its keys, each with its entry, as [Store.Entry] returns it. It costs no
+// lookup of what is not committed, and no read of what is. Only the entry at hand, and other groups, may be changed meanwhile; key and entry
+// are valid until the next call that names a key.
+func (s *Store[V]) Entries(group []byte) iter.Seq2[[]byte, *Entry[V]] {
+	return func(yield func([]byte, *Entry[V]) bool) {
+		s.walkGroup(group, func(key []byte, e *Entry[V], row []byte) bool {
+			*s.cfg.Changes++
+			if e == nil {
+				e = s.committed(key, row)
+			}
+			e.flags |= used
+			if e.flags&given != 0 {
+				s.takeBack(e)
+			}
+			if !s.cfg.Plain {
+				s.beforeChange(e)
+			}
+			return yield(key, e)
+		})
+	}
+}
+
+// committed is the entry of a row that was read from the database.
+func (s *Store[V]) committed(key, row []byte) *Entry[V] {
+	e := s.find(key)
+	if e != nil {
+		return e
+	}
+	e = s.insert(key)
+	s.loading = e
+	if err := s.load(row); err != nil {
+		s.forget(e)
+		s.fail("reading key %s: %w", quote(key), err)
+	}
+	return e
+}
+
+// walkGroup merges what of a group is uncommitted, each with its entry, with what the database has, each with its row.
+func (s *Store[V]) walkGroup(name []byte, visit func(key []byte, e *Entry[V], row []byte) bool) {
+	list := s.sorted(name)
+	defer s.reuse(list)
+	p := s.cfg.Prefix
+	end := keys.End(p)
+	if e := s.endOf(name); e != nil {
+		end = append(bytes.Clone(p), e...)
+	}
+	var rows cursor
+	rows.open(append(bytes.Clone(p), name...), end)
+	for at := 0; ; {
+		r, inDB := rows.peek(s.cfg.DB.Scan)
+		if rows.err != nil {
+			s.fail("reading a group: %w", rows.err)
 		}
-		var rows cursor
-		rows.open(append(bytes.Clone(p), name...), end)
-		for at := 0; ; {
-			r, inDB := rows.peek(s.cfg.DB.Scan)
-			if rows.err != nil {
-				s.fail("reading a group: %w", rows.err)
-			}
-			order := -1
-			switch {
-			case at == len(list) && !inDB:
-				s.wasRead(name)
-				return
-			case at == len(list):
-				order = 1
-			case inDB:
-				order = bytes.Compare(s.entries.at(list[at].id).key(&s.arena), r.key[len(p):])
-			}
-			if order >= 0 {
-				rows.at++
-			}
-			key, there := []byte(nil), true
-			if order <= 0 {
-				e := s.entries.at(list[at].id)
-				key, there = e.key(&s.arena), e.Found()
-				at++
-			} else {
-				key = r.key[len(p):]
-			}
-			if there && !yield(key) {
+		order := -1
+		switch {
+		case at == len(list) && !inDB:
+			s.wasRead(name)
+			return
+		case at == len(list):
+			order = 1
+		case inDB:
+			order = bytes.Compare(s.entries.at(list[at].id).key(&s.arena), r.key[len(p):])
+		}
+		if order >= 0 {
+			rows.at++
+		}
+		if order > 0 {
+			if !visit(r.key[len(p):], nil, r.value) {
 				return
 			}
+			continue
+		}
+		e := s.entries.at(list[at].id)
+		at++
+		if e.Found() && !visit(e.key(&s.arena), e, nil) {
+			return
 		}
 	}
 }

@@ -61,10 +61,19 @@ func checkGroup(t *testing.T, s *Store[int64], want map[string]int64, name strin
 	}
 	slices.Sort(keys)
 	var got []string
-	for k := range s.Keys([]byte(name)) {
+	entries := s.Entries([]byte(name))
+	if len(keys)%2 == 0 {
+		entries = func(yield func([]byte, *Entry[int64]) bool) {
+			for k := range s.Keys([]byte(name)) {
+				if !yield(k, s.Entry(k)) {
+					return
+				}
+			}
+		}
+	}
+	for k, e := range entries {
 		key := string(k)
 		got = append(got, key)
-		e := s.Entry(k)
 		if e.Value != want[key] {
 			t.Fatalf("%s: got %d, want %d", key, e.Value, want[key])
 		}
@@ -75,6 +84,44 @@ func checkGroup(t *testing.T, s *Store[int64], want map[string]int64, name strin
 	}
 	if !slices.Equal(got, keys) {
 		t.Fatalf("group %s: got %q, want %q", name, got, keys)
+	}
+}
+
+// A group that is read again and again, and filled from another one meanwhile, is in order each time.
+func TestGroupsMoveOn(t *testing.T) {
+	for seed := range uint64(10) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		db := openDB(t)
+		s := New(Config[int64]{Name: "g", DB: db, Prefix: prefix, Serde: serde.Int64, Plain: true, LimitBytes: 40_000}).Grouped(2)
+		want := map[string]int64{}
+		n := uint64(0)
+		for group := range 8 {
+			here, next := fmt.Sprintf("g%d", group), fmt.Sprintf("g%d", group+1)
+			for round := range 6 {
+				for range r.IntN(400) {
+					key := here + fmt.Sprint(r.IntN(1000))
+					s.Put([]byte(key), int64(round))
+					want[key] = int64(round)
+				}
+				if n++; r.IntN(2) == 0 {
+					apply(t, db, freeze(t, s, n))
+					s.Applied(n)
+				}
+				checkGroup(t, s, want, here, false)
+			}
+			for k, e := range s.Entries([]byte(here)) {
+				key, v := string(k), e.Value
+				s.Remove(e)
+				delete(want, key)
+				if r.IntN(3) > 0 {
+					key = next + key[2:]
+					s.Put([]byte(key), v)
+					want[key] = v
+				}
+			}
+		}
+		checkGroup(t, s, want, "g7", false)
+		checkGroup(t, s, want, "g8", true)
 	}
 }
 
