@@ -204,3 +204,32 @@ func ExampleCogrouped_AggregateWindow() {
 	runExample(b)
 	// Output: 12:00:00 12:00:10 7
 }
+
+// A window that has closed before a crash does not take a late record after it, and does not fire again: behind an exchange too, whose
+// sender has nothing new to say.
+func TestClosedStaysClosedAfterACrash(t *testing.T) {
+	for _, w := range []window.Spec{window.Tumbling(100 * time.Millisecond), window.Hopping(100*time.Millisecond, 50*time.Millisecond)} {
+		b := stream.New("closed")
+		late := source(b, "in").GroupBy(func(k string, _ int64) string { return k }).Window(w)
+		late.Count().ToStream().To(memory.Collect[window.Key[string], int64]("out"))
+		late.Late().To(memory.Collect[string, int64]("late"))
+		d := streamtest.New(t, b, streamtest.ManualCheckpoints())
+		in, out, missed := d.In[string, int64]("in"), d.Out[window.Key[string], int64]("out"), d.Out[string, int64]("late")
+		in.SendAt(millisAt(10), "k", 1)
+		in.SendAt(millisAt(250), "k", 1)
+		d.Checkpoint()
+		closed := len(out.Read())
+		d.Crash()
+		in.SendAt(millisAt(20), "k", 1)
+		in.End()
+		for range 3 {
+			d.Checkpoint()
+		}
+		if rest := out.Read(); closed == 0 || len(rest) != closed {
+			t.Errorf("%v: %d results before the crash, then %v", w, closed, rest)
+		}
+		if got := missed.Read(); len(got) != 1 {
+			t.Errorf("%v: late are %v", w, got)
+		}
+	}
+}

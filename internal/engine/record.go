@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/weirstream/weir/connector"
 	"github.com/weirstream/weir/internal/task"
@@ -89,15 +90,16 @@ func (r *taskRecord) handlesOf(sink string) (out []connector.Handle) {
 	return out
 }
 
-// add takes from the record of the tasks topic what positions do not say: handles, and inputs that the group knows nothing of.
+// add takes from the record of the tasks topic what positions do not say: handles, inputs that the group knows nothing of, and how far
+// operators were. Without that floor, windows behind a local exchange would take late records again after a restart, and fire twice.
 func (r *taskRecord) add(own *taskRecord) {
 	if own == nil {
 		return
 	}
 	r.n = max(r.n, own.n)
-	r.handles = own.handles
+	r.handles, r.nodes = own.handles, own.nodes
 	for _, in := range own.inputs {
-		if r.position(in.name) == "" && in.position != "" {
+		if !slices.ContainsFunc(r.inputs, func(i inputRecord) bool { return i.name == in.name }) {
 			r.inputs = append(r.inputs, in)
 		}
 	}
