@@ -41,12 +41,15 @@ const rowFormat = "row/1:"
 func (s rowSerde[V]) Format() string { return rowFormat + s.value.Format() }
 
 // Accepts passes the question on to the value's serde: rows themselves have had one form.
-func (s rowSerde[V]) Accepts(stored string) error {
-	value, ok := strings.CutPrefix(stored, rowFormat)
+func (s rowSerde[V]) Accepts(stored string) error { return acceptsBehind(rowFormat, s.value, stored) }
+
+// acceptsBehind asks a value's serde about the format that is stored behind a prefix.
+func acceptsBehind[V any](prefix string, value serde.Serde[V], stored string) error {
+	format, ok := strings.CutPrefix(stored, prefix)
 	if !ok {
-		return fmt.Errorf("%w: %q is no format of a table's rows", serde.ErrIncompatible, stored)
+		return fmt.Errorf("%w: %q is no format of a table's rows, which begin with %q", serde.ErrIncompatible, stored, prefix)
 	}
-	return serde.Accepts(s.value, value)
+	return serde.Accepts(value, format)
 }
 
 // rowSerdes are those of a table with a store, bound.

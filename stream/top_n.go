@@ -23,7 +23,7 @@ func (g *Grouped[K, V]) TopN[S SliceOf[V]](n int, compare func(a, b V) int, opts
 // TopN is described at Grouped.
 func (w *Windowed[K, V]) TopN[S SliceOf[V], WK window.KeyOf[K]](n int, compare func(a, b V) int, opts ...WindowOption) *Table[WK, S] {
 	w.g.from.b.atLeastOne("TopN", n)
-	return windowed[K, V, S, WK](w, "top", topSerde[V, S](w.g.from.value), windowOptions(opts), top[K, V, S](n, compare))
+	return windowed[K, V, S, WK](w, "top", topSerde[V, S](w.g.from.value), windowOptions(opts), top[K, V, S](n, compare), nil)
 }
 
 // atLeastOne notes a count that is not positive.

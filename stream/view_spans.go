@@ -37,20 +37,25 @@ func scanWindows[K, R any, WK window.KeyOf[K]](n *topology.Node, spec *span.Spec
 			}
 			key, lo, hi := window.Key[K](*from).Key, startOf[K](*from), startOf[K](*to)
 			if spec.Kind == span.Aligned && (hi-lo)/spec.Advance <= manyWindows {
-				return eachWindow(r, spec, key, lo, hi)
+				return eachStart[K](spec, key, lo, hi, r.get)
 			}
-			plain := r.key.(windowKeys[K, WK]).key
-			return func(yield func(WK, R) bool) {
-				want := limit(plain, &key)
-				for wk, v := range all(nil, nil) {
-					if start := startOf[K](wk); start < lo || start >= hi {
-						continue
-					}
-					k := window.Key[K](wk).Key
-					if string(limit(plain, &k)) == string(want) && !yield(wk, v) {
-						return
-					}
-				}
+			return within(all(nil, nil), r.key.(windowKeys[K, WK]).key, *from, hi)
+		}
+	}
+}
+
+// within yields the windows of a key that start from that of from on and before hi.
+func within[K, R any, WK window.KeyOf[K]](all iter.Seq2[WK, R], key serde.Serde[K], from WK, hi int64) iter.Seq2[WK, R] {
+	return func(yield func(WK, R) bool) {
+		first := window.Key[K](from).Key
+		lo, want := startOf[K](from), limit(key, &first)
+		for wk, v := range all {
+			if start := startOf[K](wk); start < lo || start >= hi {
+				continue
+			}
+			k := window.Key[K](wk).Key
+			if string(limit(key, &k)) == string(want) && !yield(wk, v) {
+				return
 			}
 		}
 	}
@@ -61,8 +66,8 @@ func startOf[K any, WK window.KeyOf[K]](wk WK) int64 {
 	return start
 }
 
-// eachWindow looks up the windows of a key that start in [lo, hi).
-func eachWindow[K, R any, WK window.KeyOf[K]](r *rows[WK, R], spec *span.Spec, key K, lo, hi int64) iter.Seq2[WK, R] {
+// eachStart looks up the windows of a key that start in [lo, hi).
+func eachStart[K, R any, WK window.KeyOf[K]](spec *span.Spec, key K, lo, hi int64, get lookup[WK, R]) iter.Seq2[WK, R] {
 	return func(yield func(WK, R) bool) {
 		run := spec.Of(lo)
 		start := run.At(run.N - 1).Start
@@ -71,7 +76,7 @@ func eachWindow[K, R any, WK window.KeyOf[K]](r *rows[WK, R], spec *span.Spec, k
 		}
 		for ; start < hi; start += spec.Advance {
 			wk := WK(window.Key[K]{Key: key, Span: window.SpanMillis(start, start+spec.Size)})
-			if v, _, ok := r.get(wk); ok && !yield(wk, v) {
+			if v, _, ok := get(wk); ok && !yield(wk, v) {
 				return
 			}
 		}

@@ -17,6 +17,10 @@ func (g *Grouped[K, V]) Window(w window.Spec) *Windowed[K, V] {
 // A Windowed is a grouped stream about to be aggregated per span. Results are emitted as the aggregate's option says:
 // by default OnClose, once and final. Its result's time is the last millisecond of the span; with the other policies it is the
 // greatest time of its inputs.
+//
+// Hopping windows that are emitted OnClose share what they have in common, where it is known how to put it together: of Count, AggregateMerge, and
+// Reduce with Associative one pane is written per record, not each window that the record is in. With another policy or with Retain
+// there is a row per window. To change from one to the other is to give the state up, see DropState.
 type Windowed[K, V any] struct {
 	g    *Grouped[K, V]
 	spec window.Spec
@@ -37,13 +41,22 @@ func (b *Builder) validate(err error) {
 	}
 }
 
-// windowed makes the table of a fold per span. had says whether there is an aggregate already.
-func windowed[K, V, R any, WK window.KeyOf[K]](w *Windowed[K, V], kind topology.Kind, value serde.Serde[R], o settings, fold func(k K, v V, r R, had bool) R) *Table[WK, R] {
+// windowed makes the table of a fold per span. had says whether there is an aggregate already. merge puts two together; nil: they cannot be.
+func windowed[K, V, R any, WK window.KeyOf[K]](w *Windowed[K, V], kind topology.Kind, value serde.Serde[R], o settings,
+	fold func(k K, v V, r R, had bool) R, merge func(k K, a, b R) R) *Table[WK, R] {
 	if w.spec.Engine().Kind == span.Sliding {
 		return sliding[K, V, R, WK](w, kind, value, o, fold)
 	}
 	name := w.g.name(o, string(kind))
 	s := groupedBy(w.g, name)
+	if merge != nil && paned(w.spec, o) {
+		t := paneTable[K, R, WK](s.b, kind, name, o, s.key, value, w.spec, merge, func(in *instance, p *panes[K, R, WK]) any {
+			a := &paner[K, V, R, WK]{panes: p, fold: fold, late: late[K, V](in)}
+			return a.receive
+		}, at(s.node))
+		w.late.from(s.b, t.node)
+		return t
+	}
 	t := windowTable[K, R, WK](s.b, kind, name, o, s.key, value, w.spec, moreState{}, func(in *instance, sp *spans[K, R, WK]) any {
 		a := &windower[K, V, R, WK]{spans: sp, fold: fold, late: late[K, V](in)}
 		return a.receive

@@ -33,6 +33,18 @@ func (p Panes) Of(t int64) Span {
 // Windows returns the windows that a pane is part of, oldest first.
 func (p Panes) Windows(pane Span) Run { return p.spec.Of(pane.Start) }
 
+// Group is the first of the stretch of window ends that end is one of. A stretch has as many as a pane has windows. What is kept by the
+// group of the window that closes next moves on once in the time of a window, and is looked at, while it waits for its first
+// window, no more often than that.
+func (p Panes) Group(end int64) int64 {
+	return floor(end, int64(p.Overlap)*p.spec.Advance, p.spec.Offset+p.spec.Size)
+}
+
+// LastClosed is the end of the last window that is closed at the watermark.
+func (p Panes) LastClosed(watermark int64) int64 {
+	return floor(clamp(add(watermark, -p.spec.Grace)), p.spec.Advance, p.spec.Offset+p.spec.Size)
+}
+
 // First is the first pane of a window; the others follow at Size until its end.
 func (p Panes) First(window Span) Span { return Span{window.Start, window.Start + p.Size} }
 

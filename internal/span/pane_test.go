@@ -37,6 +37,15 @@ func TestPanes(t *testing.T) {
 			}
 			last = s.Close(w)
 		}
+		length := int64(p.Overlap) * s.Advance
+		for _, w := range windows {
+			if g := p.Group(w.End); g > w.End || w.End-g >= length || p.Group(g) != g || p.Group(g+length) != g+length {
+				t.Fatalf("%+v: the window ending at %d is in group %d", s, w.End, g)
+			}
+			if c := s.Close(w); p.LastClosed(c) != w.End || p.LastClosed(c-1) != w.End-s.Advance {
+				t.Fatalf("%+v: at %d the last closed is %d", s, c, p.LastClosed(c))
+			}
+		}
 		if p.Drop(pane) != last {
 			t.Fatalf("%+v: pane %v drops at %d, its last window closes at %d", s, pane, p.Drop(pane), last)
 		}

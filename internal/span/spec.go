@@ -69,6 +69,9 @@ func (s *Spec) Of(t int64) Run {
 // Open returns those spans of t that are open at the watermark. When there are none, the record is late.
 func (s *Spec) Open(t, watermark int64) Run { return s.open(s.Of(t), watermark) }
 
+// StillOpen returns those spans of a run that are open at the watermark.
+func (s *Spec) StillOpen(r Run, watermark int64) Run { return s.open(r, watermark) }
+
 func (s *Spec) open(r Run, watermark int64) Run {
 	if r.N == 0 || !Closed(s.Close(r.First), watermark) {
 		return r
