@@ -43,6 +43,11 @@ func (d Day) add(f Flight) Day {
 	return d
 }
 
+// plus is what was done in both times.
+func (d Day) plus(o Day) Day {
+	return Day{d.Scheduled + o.Scheduled, d.Arrived + o.Arrived, d.Minutes + o.Minutes}
+}
+
 // inWindows counts departures per airport and hour, sums delays per carrier over days that begin every six hours, and joins the flights
 // of an aircraft to sessions, all by the scheduled time. A month has each day's cancelled flights behind the others, so it is out
 // of order by up to a day: with less disorder than that some flights are late, and go to topics of their own.
@@ -60,7 +65,7 @@ func inWindows(disorder time.Duration) *stream.Builder {
 	days := flights.
 		GroupBy(func(_ struct{}, f Flight) string { return f.Carrier }, stream.Named("by-carrier")).
 		Window(window.Hopping(day, hop))
-	days.Aggregate(func() Day { return Day{} }, func(_ string, f Flight, d Day) Day { return d.add(f) }).
+	days.AggregateMerge(func() Day { return Day{} }, func(_ string, f Flight, d Day) Day { return d.add(f) }, func(_ string, a, b Day) Day { return a.plus(b) }).
 		To(kafka.Sink(topicDays, serde.Windowed(serde.String), serde.JSON[Day]()))
 	days.Late().To(kafka.Sink(topicLate+topicDays, serde.String, csv))
 
