@@ -115,12 +115,18 @@ func run(ctx context.Context, o options, out, progress io.Writer) (err error) {
 		return json.NewEncoder(out).Encode(r)
 	}
 	r.print(out)
-	return nil
+	if o.crash {
+		return nil
+	}
+	return showWindows(ctx, o, out, progress)
 }
 
 // work runs the app.
-func work(ctx context.Context, o options) error {
-	app, err := topology(o.partitions).Build(stream.Config{
+func work(ctx context.Context, o options) error { return serve(ctx, o, topology(o.partitions)) }
+
+// serve runs an app until ctx ends.
+func serve(ctx context.Context, o options, b *stream.Builder) error {
+	app, err := b.Build(stream.Config{
 		Cluster:            &kafka.Cluster{Brokers: o.brokers},
 		State:              pebblestore.New(),
 		StateDir:           o.dir,
