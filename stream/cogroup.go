@@ -28,6 +28,8 @@ type member[K, R any] struct {
 	partition func(name string) (*topology.Node, serde.Serde[K])
 	// receive makes the receiver of the stream's records, which hands each on as a step of the fold.
 	receive func(init func() R, next recv[K, step[R]]) any
+	// keeper is what sliding windows need of it.
+	keeper func(b *binding, init func() R) (keeper[K, R], error)
 }
 
 // A step adds the record at hand to an aggregate.
@@ -50,6 +52,7 @@ func (c *Cogrouped[K, R]) And[V any](g *Grouped[K, V], add func(k K, v V, r R) R
 			f.step = f.fold
 			return recv[K, V](f.receive)
 		},
+		keeper: func(b *binding, init func() R) (keeper[K, R], error) { return keeps(b, g.from.value, init, add) },
 	})
 	return c
 }
@@ -124,7 +127,7 @@ func (c *Cogrouped[K, R]) AggregateWindow[WK window.KeyOf[K]](w window.Spec, ini
 	name := c.members[0].name(o, cogroup)
 	parents, key := c.parts(name)
 	if w.Engine().Kind == span.Sliding {
-		c.b.problem(o.line, fmt.Errorf("AggregateWindow: sliding windows of several streams: %w; map them to one type and Merge them", ErrNotBuilt))
+		return aggregateSliding[K, R, WK](c, w, init, name, o, key, parents)
 	}
 	return windowTable[K, R, WK](c.b, cogroup, name, o, key, nil, w, moreState{}, func(in *instance, sp *spans[K, R, WK]) any {
 		a := &windower[K, step[R], R, WK]{spans: sp, fold: take[K, R], late: late[K, step[R]](in)}

@@ -67,6 +67,17 @@ func TestCogroupsAddUpAllStreams(t *testing.T) {
 			balanced(b).AggregateWindow(w, zero).ToStream().To(memory.Collect[window.Key[string], int64]("out"))
 		}, inputs)
 	})
+	t.Run("per sliding window", func(t *testing.T) {
+		want := slidesOf(signed(left, right), 90)
+		sameInAllSettings[window.Key[string], int64](t, want, func(b *stream.Builder) {
+			byKey := func(k string, _ int64) string { return k }
+			length := func(_ string, v string, r int64) int64 { return r + int64(len(v)) }
+			source(b, "left").GroupBy(byKey).Cogroup(func(_ string, _, r int64) int64 { return r + 1 }).
+				And(source(b, "right").MapValues(func(int64) string { return "x" }).GroupBy(func(k, _ string) string { return k }), length).
+				AggregateWindow(window.Sliding(90*time.Millisecond).Grace(200*time.Millisecond), zero).
+				ToStream().To(memory.Collect[window.Key[string], int64]("out"))
+		}, inputs)
+	})
 	t.Run("per session", func(t *testing.T) {
 		ones := append([]event(nil), signed(left, right)...)
 		want := sessionsOf(ones, func(event) int64 { return 120 })

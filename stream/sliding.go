@@ -17,19 +17,28 @@ import (
 func sliding[K, V, R any, WK window.KeyOf[K]](w *Windowed[K, V], kind topology.Kind, value serde.Serde[R], o settings, fold func(k K, v V, r R, had bool) R) *Table[WK, R] {
 	name := w.g.name(o, string(kind))
 	s := groupedBy(w.g, name)
+	t := slidingTable[K, V, R, WK](s.b, kind, name, o, s.key, value, w.spec,
+		func(b *binding) (serde.Serde[V], error) { return bindInternal(b, s.value, false) }, fold,
+		func(_ *instance, receive recv[K, V]) any { return receive }, at(s.node))
+	w.late.from(s.b, t.node)
+	return t
+}
+
+// slidingTable makes the table of a fold per sliding window. record binds the serde of what is folded, and ports makes the node's
+// receivers of the one that folds.
+func slidingTable[K, V, R any, WK window.KeyOf[K]](b *Builder, kind topology.Kind, name string, o settings, key serde.Serde[K], value serde.Serde[R], w window.Spec,
+	record func(*binding) (serde.Serde[V], error), fold func(k K, v V, r R, had bool) R, ports func(in *instance, receive recv[K, V]) any, parents ...topology.Edge) *Table[WK, R] {
 	var records serde.Serde[V] // bound
 	more := moreState{
 		stores: []storeSpec{rowStoreSpec(recordStore(name)), rowStoreSpec(dueStore(name))},
 		bind: func(b *binding) (err error) {
-			records, err = bindInternal(b, s.value, false)
+			records, err = record(b)
 			return err
 		},
 	}
-	t := windowTable[K, R, WK](s.b, kind, name, o, s.key, value, w.spec, more, func(in *instance, sp *spans[K, R, WK]) any {
-		return newSlider(in, sp, records, fold).receive
-	}, at(s.node))
-	w.late.from(s.b, t.node)
-	return t
+	return windowTable[K, R, WK](b, kind, name, o, key, value, w, more, func(in *instance, sp *spans[K, R, WK]) any {
+		return ports(in, newSlider(in, sp, records, fold).receive)
+	}, parents...)
 }
 
 // recordStore is the name of the store of the records of a sliding window.
