@@ -57,7 +57,7 @@ func (p *program) windowed(s *stream.Stream[value, value], name string, emit str
 	case f.count:
 		return w.Count(opts...).MapValues(number).ValueSerde(valueSerde()), nil
 	case f.reduce != nil:
-		return w.Reduce(f.reduce, opts...), nil
+		return w.Reduce(f.reduce, emit, stream.Named(name)), nil
 	}
 	return w.Aggregate(func() value { return f.init }, f.of(""), opts...).ValueSerde(valueSerde()), nil
 }
