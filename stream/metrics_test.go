@@ -67,6 +67,8 @@ func TestMetrics(t *testing.T) {
 	go func() { ended <- app.Run(ctx) }()
 	until(t, "rejected records to be counted", func() bool { v, _ := m.get("weir_rejected_total node in"); return v == 5 })
 	until(t, "the task's gauge", func() bool { v, ok := m.get("weir_task_lag task in/0"); return ok && v == 0 })
+	until(t, "how long a checkpoint kept the task", func() bool { v, _ := m.get("weir_task_stall_seconds task in/0"); return v > 0 })
+	until(t, "how long a checkpoint took", func() bool { v, _ := m.get("weir_checkpoint_seconds"); return v > 0 })
 	until(t, "the registry's gauge", func() bool { v, ok := m.get("weir_registry_requests"); return ok && v == 0 })
 	cancel()
 	if err := <-ended; err != nil {

@@ -8,11 +8,13 @@ const gaugeEvery = time.Second
 // gauges tell the outside how far the app is. They are set by the session's loop.
 type gauges struct {
 	last time.Time
+	took time.Duration // the longest checkpoint since they were set, from its barrier to its commit
 	set  map[string]func(float64)
 }
 
-// publish sets the gauges when it is time: per task how many records are behind it and how many it has processed, the last committed
-// checkpoint, how many records its standbys and restores lack, and what the schema registry counts.
+// publishGauges sets the gauges when it is time: per task how many records are behind it, how many it has processed and the longest that a
+// checkpoint has kept it from its input since the last time; the last committed checkpoint and the longest since the last time; how many
+// records standbys and restores lack, and what the schema registry counts.
 func (s *session) publishGauges(now time.Time) {
 	g := &s.gauges
 	if s.config.Gauge == nil || now.Sub(g.last) < gaugeEvery {
@@ -35,6 +37,11 @@ func (s *session) publishGauges(now time.Time) {
 	}
 	for _, r := range s.app.restores.all() {
 		g.to(s.config, "weir_restore_left_records", float64(r.Total-r.Done), "task", r.Task)
+	}
+	g.to(s.config, "weir_checkpoint_seconds", g.took.Seconds())
+	g.took = 0
+	for _, r := range s.runners {
+		g.to(s.config, "weir_task_stall_seconds", time.Duration(r.stall.Swap(0)).Seconds(), "task", r.name)
 	}
 	if s.config.Measures != nil {
 		for name, n := range s.config.Measures() {

@@ -36,17 +36,19 @@ type runner struct {
 
 	box     *queue[message]
 	msgs    []message
-	barrier uint64 // begun and not passed
-	final   bool   // … and the last one of this task
-	last    uint64 // the last one passed
-	waiting bool   // for something outside, with a record that cannot be processed now
-	paused  bool   // over its budget of state until a checkpoint is applied
-	halted  bool   // it passed its last barrier
+	barrier uint64    // begun and not passed
+	began   time.Time // when it came; inputs from outside stand still from then on
+	final   bool      // … and the last one of this task
+	last    uint64    // the last one passed
+	waiting bool      // for something outside, with a record that cannot be processed now
+	paused  bool      // over its budget of state until a checkpoint is applied
+	halted  bool      // it passed its last barrier
 
 	leaving  atomic.Bool  // the next checkpoint is its last
 	queued   atomic.Int64 // bytes pushed and not processed, local exchanges only
 	parked   atomic.Bool  // waits for room downstream
 	clockDue atomic.Int64
+	stall    atomic.Int64 // the longest that a checkpoint has kept it from its input since a gauge showed it, in ns
 	ended    atomic.Bool
 	status   struct {
 		sync.Mutex
@@ -127,6 +129,7 @@ func (r *runner) receive() error {
 		case aBarrier:
 			r.barrier = m.n
 			r.final = m.last
+			r.began = time.Now()
 			r.t.Begin(m.n)
 		case anApply:
 			r.t.Applied(m.n)
@@ -184,6 +187,7 @@ func (r *runner) pass() error {
 		return err
 	}
 	r.s.post(event{prepared: &prepared{r: r, cut: cut, handles: handles, last: r.halted}})
+	r.stall.Store(max(r.stall.Load(), int64(time.Since(r.began))))
 	return nil
 }
 
