@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -153,7 +154,7 @@ func (l *kafkaLog) recover(ctx context.Context, refs []taskRef) (*saved, error) 
 		return errs[i] == nil
 	})
 	if err := errors.Join(errs...); err != nil {
-		return nil, err
+		return nil, l.unlessMoved(ctx, committed, of, err)
 	}
 	out := &saved{tasks: map[string]*taskRecord{}}
 	for i, t := range refs {
@@ -161,6 +162,19 @@ func (l *kafkaLog) recover(ctx context.Context, refs []taskRef) (*saved, error) 
 		out.n = max(out.n, recs[i].n)
 	}
 	return out, nil
+}
+
+// unlessMoved is err, for which state and positions that do not fit together are to blame, unless the positions are others by now. A process that was
+// suspended goes on with those that it read before, while another one had its tasks; it begins anew, and finds out whose they are.
+func (l *kafkaLog) unlessMoved(ctx context.Context, read map[wire.TopicPartition]wire.Committed, of []wire.TopicPartition, err error) error {
+	if !errors.Is(err, ErrTopology) && !errors.Is(err, ErrTopic) {
+		return err
+	}
+	now, failed := l.s.base.log.Committed(l.s.patient(ctx), l.s.plan.App, of)
+	if failed == nil && maps.Equal(now, read) {
+		return err
+	}
+	return &errRecover{fmt.Errorf("the group's positions have moved on since they were read: %w", errors.Join(err, failed))}
 }
 
 // atOnce is how many tasks' changelogs are read side by side: each takes memory for what it fetches and sorts.

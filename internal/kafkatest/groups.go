@@ -61,11 +61,17 @@ func (b *Broker) group(group string) kadm.DescribedGroup {
 	b.t.Helper()
 	ctx, cancel := b.within()
 	defer cancel()
-	all, err := b.admin.DescribeGroups(ctx, group)
-	if err != nil {
-		b.t.Fatalf("kafkatest: describing group %s: %v", group, err)
+	for { // a coordinator that has only just been made, or is moving, says so
+		all, err := b.admin.DescribeGroups(ctx, group)
+		if err == nil {
+			return all[group]
+		}
+		select {
+		case <-ctx.Done():
+			b.t.Fatalf("kafkatest: describing group %s: %v", group, err)
+		case <-time.After(50 * time.Millisecond):
+		}
 	}
-	return all[group]
 }
 
 // DumpGroup describes a group for a test's log: state, members with what they have, committed positions.
