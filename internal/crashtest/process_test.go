@@ -25,6 +25,8 @@ type process struct {
 	conn wire.Log
 	far  wire.Log // to the second cluster
 
+	through func(wire.Log) wire.Log // what conn is led through; nil leaves it as it is
+
 	frozen int // steps that it still does not do, because it is suspended
 	down   int // steps until it starts again
 }
@@ -117,6 +119,9 @@ type tap struct {
 func (t tap) Connect(ctx context.Context, app string) (wire.Log, error) {
 	l, err := t.Cluster.Connect(ctx, app)
 	t.p.conn = l
+	if err == nil && t.p.through != nil {
+		return t.p.through(l), nil
+	}
 	return l, err
 }
 

@@ -1,6 +1,7 @@
 package crashtest
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/weirstream/weir/connector/kafka"
 	"github.com/weirstream/weir/internal/engine"
 	"github.com/weirstream/weir/internal/faults/oracle"
+	"github.com/weirstream/weir/internal/wire"
 	"github.com/weirstream/weir/serde"
 	"github.com/weirstream/weir/stream"
 )
@@ -100,4 +102,58 @@ func TestStoreIsRenamed(t *testing.T) {
 			w.stops(t)
 		})
 	}
+}
+
+// A process that was suspended after it had read the group's positions goes on with old ones: somebody else, or its own last request, has moved
+// them on. State and positions do not fit together then, and it looks again before it blames them.
+func TestOldPositionsAreReadAgain(t *testing.T) {
+	for moved, want := range map[bool]bool{true: true, false: false} {
+		w, err := newWorld(counting(), 0, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var old map[wire.TopicPartition]wire.Committed
+		for range 3 {
+			if err := w.send(); err != nil {
+				t.Fatal(err)
+			}
+			w.steps(t, 1)
+			if old == nil {
+				old = w.c.Committed("app")
+			}
+		}
+		w.stops(t)
+		p := w.procs[0]
+		answers := &oldAnswers{old: old, times: 1}
+		if !moved {
+			answers.times = -1
+		}
+		p.through = func(l wire.Log) wire.Log { answers.Log = l; return answers }
+		err = p.start()
+		if !errors.Is(err, engine.ErrTopology) || engine.Recoverable(err) != want {
+			t.Fatalf("positions moved on %v: start: %v, to be recovered from: %v", moved, err, engine.Recoverable(err))
+		}
+		if moved {
+			w.finish(t)
+		}
+	}
+}
+
+// oldAnswers is a connection that gives old positions some times; -1 is always.
+type oldAnswers struct {
+	wire.Log
+	old   map[wire.TopicPartition]wire.Committed
+	times int
+}
+
+func (o *oldAnswers) Committed(ctx context.Context, group string, of []wire.TopicPartition) (map[wire.TopicPartition]wire.Committed, error) {
+	found, err := o.Log.Committed(ctx, group, of)
+	if o.times == 0 {
+		return found, err
+	}
+	o.times--
+	for tp := range found {
+		found[tp] = o.old[tp]
+	}
+	return found, err
 }

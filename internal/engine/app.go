@@ -97,6 +97,9 @@ func (a *App) run(ctx context.Context) (err error) {
 			if s.n > before+1 {
 				tries, fenced = 0, 0
 			}
+			if s.changed != nil { // what the seat was taken for is no longer what there is
+				err = errors.Join(err, base.stand(false))
+			}
 		}
 		if errors.Is(err, wire.ErrFenced) {
 			if fenced++; fenced > 1 || !Recoverable(err) { // the group gave the seat to the other one

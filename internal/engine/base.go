@@ -87,14 +87,20 @@ func (a *App) nameInstance(b *base) (err error) {
 // leaveTimeout bounds how long leaving the group may take.
 const leaveTimeout = 5 * time.Second
 
-func (b *base) close() error {
-	var errs []error
-	if b.seat != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), leaveTimeout)
-		defer cancel()
-		errs = append(errs, b.seat.leave(ctx, b.stay))
+// stand gives the seat up, or with stay leaves it for a restart.
+func (b *base) stand(stay bool) error {
+	if b.seat == nil {
+		return nil
 	}
-	errs = append(errs, b.far.close())
+	ctx, cancel := context.WithTimeout(context.Background(), leaveTimeout)
+	defer cancel()
+	err := b.seat.leave(ctx, stay)
+	b.seat = nil
+	return err
+}
+
+func (b *base) close() error {
+	errs := []error{b.stand(b.stay), b.far.close()}
 	if b.db != nil {
 		errs = append(errs, b.db.Close())
 	}

@@ -29,6 +29,9 @@ func (s *session) run(ctx context.Context, stop <-chan StopMode) (err error) {
 		if err := s.react(); err != nil {
 			return err
 		}
+		if s.changed != nil {
+			return s.leave(s.changed)
+		}
 		if s.inflight != nil {
 			if err := s.inflight.overdue(s.config.MaxTaskPause); err != nil {
 				return err
@@ -72,6 +75,8 @@ func (s *session) react() error {
 			return e.failed
 		case e.early:
 			s.early = true
+		case e.changed != nil:
+			s.changed = e.changed
 		case e.ended != nil:
 			s.endedN++
 		case e.wakeAll:

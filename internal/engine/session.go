@@ -51,6 +51,7 @@ type session struct {
 	early    bool        // another one is wanted soon
 	draining draining
 	gauges   gauges
+	changed  error  // why it ends at the next checkpoint, for another session
 	final    uint64 // the checkpoint that the session ends with; 0 while it goes on
 	clean    bool   // the last checkpoint was the end
 	endedN   int    // tasks whose inputs have all ended
@@ -73,6 +74,7 @@ type event struct {
 	wakeAll   bool
 	group     *wire.GroupEvent
 	restored  *restored
+	changed   error // sources have other partitions
 }
 
 // newSession makes the tasks as the last commit says and starts them.
@@ -115,6 +117,9 @@ func newSession(ctx context.Context, a *App, b *base, threaded bool) (s *session
 		return s, err
 	}
 	s.followOthers()
+	if s.threaded && len(s.sourceTopics) > 0 {
+		s.wg.Go(func() { s.watchSources(s.ctx) })
+	}
 	return s, nil
 }
 

@@ -1,0 +1,116 @@
+package crashtest
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weirstream/weir/connector/kafka"
+	"github.com/weirstream/weir/connector/memory"
+	"github.com/weirstream/weir/internal/wire"
+	"github.com/weirstream/weir/serde"
+	"github.com/weirstream/weir/state"
+	"github.com/weirstream/weir/stream"
+)
+
+// growing runs an app whose source gets two more partitions while it runs.
+func growing(t *testing.T, build func(*stream.Builder)) (c *memory.Cluster, app *stream.App, ended chan error) {
+	t.Helper()
+	c = &memory.Cluster{}
+	for _, topic := range []string{"in", "out"} {
+		if err := c.Create(topic, partitions, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := stream.New("app")
+	build(b)
+	app, err := b.Build(stream.Config{Cluster: c, State: state.InMemory(), Instance: "i", CheckpointInterval: 5 * time.Millisecond,
+		SessionTimeout: 2 * time.Second, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended = make(chan error, 1)
+	go func() { ended <- app.Run(context.WithoutCancel(t.Context())) }()
+	until(t, "all tasks run", func() bool { return len(app.Status().Tasks) >= partitions })
+	appendTo(t, c, 0)
+	until(t, "the first record is committed", func() bool { return len(c.Committed("app")) > 0 })
+	if err := c.Grow("in", partitions+2); err != nil {
+		t.Fatal(err)
+	}
+	return c, app, ended
+}
+
+func appendTo(t *testing.T, c *memory.Cluster, partition int32) {
+	t.Helper()
+	if _, err := c.Append("in", partition, wire.Record{Time: time.Now().UnixMilli(), Key: []byte("k"), Value: []byte("v")}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A topology without state takes new partitions in while it runs.
+func TestGrowthIsTakenIn(t *testing.T) {
+	c, app, ended := growing(t, func(b *stream.Builder) {
+		b.Source(kafka.Source("in", serde.String, serde.String)).To(kafka.Sink("out", serde.String, serde.String))
+	})
+	until(t, "tasks for the new partitions", func() bool { return len(app.Status().Tasks) == partitions+2 })
+	appendTo(t, c, partitions+1)
+	until(t, "a record of a new partition is committed", func() bool {
+		return c.Committed("app")[wire.TopicPartition{Topic: "in", Partition: partitions + 1}].Offset == 1
+	})
+	if err := app.Stop(t.Context(), stream.Handover); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+}
+
+// State is kept by partition, and its keys would be in others now: the app stops, at a checkpoint, and says what to do.
+func TestGrowthUnderState(t *testing.T) {
+	c, _, ended := growing(t, func(b *stream.Builder) {
+		b.Source(kafka.Source("in", serde.String, serde.String)).GroupByKey().Count().ToStream().To(kafka.Sink("out", serde.String, serde.Int64))
+	})
+	err := <-ended
+	if !errors.Is(err, stream.ErrTopic) || !strings.Contains(err.Error(), "the count cannot change; use another app name") {
+		t.Fatalf("Run: %v", err)
+	}
+	if at := c.Committed("app")[wire.TopicPartition{Topic: "in", Partition: 0}].Offset; at != 1 {
+		t.Errorf("the last position is %d, want 1", at)
+	}
+	if open := c.OpenTransactions("app"); len(open) > 0 {
+		t.Errorf("transactions are open: %v", open)
+	}
+}
+
+// Behind a repartition with a count of its own, state does not notice.
+func TestGrowthBeforeARepartition(t *testing.T) {
+	c, app, ended := growing(t, func(b *stream.Builder) {
+		b.Source(kafka.Source("in", serde.String, serde.String)).Repartition(stream.Partitions(partitions)).
+			GroupByKey().Count(stream.OnUpdate).ToStream().To(kafka.Sink("out", serde.String, serde.Int64))
+	})
+	until(t, "tasks for the new partitions", func() bool { return len(app.Status().Tasks) == 2*partitions+2 })
+	appendTo(t, c, partitions+1)
+	until(t, "the key is counted on", func() bool {
+		for p := range int32(partitions) {
+			found, _, err := c.Records("out", p, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range found {
+				if n, err := serde.Int64.Decode(r.Value); err == nil && n == 2 {
+					return true
+				}
+			}
+		}
+		return false
+	})
+	if err := app.Stop(t.Context(), stream.Handover); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+}
