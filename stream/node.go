@@ -27,8 +27,9 @@ type operator struct {
 	keepsOld bool // it looks at those of its own rows
 	byTime   bool // its rows begin with a time, and are read by it
 	reserde  func(key, value any)
-	outlet   bool // it has what its parent says aside, not what its parent emits: late records
-	headers  bool // it looks at headers, or passes them to the outside
+	restored func(bound any) rowsOfBatch // of a table whose topic is its changelog
+	outlet   bool                        // it has what its parent says aside, not what its parent emits: late records
+	headers  bool                        // it looks at headers, or passes them to the outside
 	// what only some nodes are
 	output   any // of a further output of a Process
 	source   *sourceSpec

@@ -24,6 +24,8 @@ type storeSpec struct {
 	changelog bool
 	// unlessFail: it is there only where the node's policy is not Fail
 	unlessFail bool
+	// topic: it is restored from what this source reads
+	topic *topology.Node
 }
 
 // storesOf are the stores that a node has under a configuration.
@@ -139,7 +141,7 @@ func (p *program) plan(app string) *engine.Plan {
 				es.Outboxes = append(es.Outboxes, n.Name)
 			}
 			for _, st := range storesOf(n, p.config) {
-				es.Stores = append(es.Stores, engine.Store{Name: st.name, Changelog: st.changelog})
+				es.Stores = append(es.Stores, p.store(n, st, es.Sources))
 			}
 		}
 		sub := s
@@ -147,6 +149,16 @@ func (p *program) plan(app string) *engine.Plan {
 	}
 	breakCircles(plan)
 	return plan
+}
+
+// store is the engine's form of a store.
+func (p *program) store(n *topology.Node, st storeSpec, sources []*engine.Source) engine.Store {
+	s := engine.Store{Name: st.name, Changelog: st.changelog}
+	if st.topic != nil {
+		i := slices.IndexFunc(sources, func(src *engine.Source) bool { return src.Name == st.topic.Name })
+		s.Source, s.Rows = sources[i], specOf(n).restored(p.results[n])
+	}
+	return s
 }
 
 // breakCircles has exchanges go through the cluster that would close a circle of local ones, as few as the order in which they were

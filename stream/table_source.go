@@ -34,7 +34,11 @@ func (b *Builder) Table[K, V any](src connector.Source[K, V], opts ...TableSourc
 		b.problem(o.line, fmt.Errorf("table %s: Versioned(%v) is negative", name, o.versioned))
 	}
 	o.emit = emission{when: onUpdate}
-	return upserted[K, V, table.Change[V]](b, "table", name+"-table", o, key, value, func(ch table.Change[V]) (V, bool) { return ch.New, ch.HasNew }, at(n))
+	t := upserted[K, V, table.Change[V]](b, "table", name+"-table", o, key, value, func(ch table.Change[V]) (V, bool) { return ch.New, ch.HasNew }, at(n))
+	if o.ownTopic {
+		fromTopic(t, n)
+	}
+	return t
 }
 
 // ToTable takes the latest value per key as a row.

@@ -48,6 +48,11 @@ func (s *TopicSource[K, V]) Time(f func(K, V) time.Time) *TopicSource[K, V] {
 // Name is the topic's: of the first, if there are several.
 func (s *TopicSource[K, V]) Name() string { return s.topics[0] }
 
+// FromStart reports whether the source is one topic that is read from its beginning. For the engine.
+func (s *TopicSource[K, V]) FromStart() bool {
+	return s.pattern == nil && len(s.topics) == 1 && s.start == Earliest
+}
+
 // Serdes are the ones it was made with. For the engine.
 func (s *TopicSource[K, V]) Serdes() (serde.Serde[K], serde.Serde[V]) { return s.key, s.value }
 

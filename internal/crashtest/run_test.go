@@ -24,6 +24,7 @@ type scenario struct {
 	disk    bool                   // state outlives a process that is killed, as far as a disk keeps it
 	members int                    // processes; 0 is one
 	far     bool                   // topic out is on a second cluster
+	in      map[string]string      // settings of the topic in; then its records are of the time they are written at
 }
 
 const (
@@ -112,7 +113,11 @@ func newWorld(s scenario, seed uint64, j faults.Judge) (*world, error) {
 		w.far = &memory.Cluster{Start: w.c.Start, Poison: true}
 	}
 	forever := map[string]string{"retention.ms": "-1"}
-	if err := errors.Join(w.c.Create("in", partitions, forever), w.far.Create("out", partitions, forever)); err != nil {
+	in := forever
+	if s.in != nil {
+		in = s.in
+	}
+	if err := errors.Join(w.c.Create("in", partitions, in), w.far.Create("out", partitions, forever)); err != nil {
 		return nil, err
 	}
 	w.judge(j)
@@ -156,6 +161,9 @@ func (w *world) drive(disturbed bool) error {
 func (w *world) send() error {
 	for range min(chunk, records-w.sent) {
 		at := eventTime.Add(time.Duration(w.sent) * time.Second)
+		if w.s.in != nil {
+			at = w.c.Now()
+		}
 		r := wire.Record{Time: at.UnixMilli(), Key: []byte(key(w.sent)), Value: []byte(value(w.sent))}
 		if _, err := w.c.Append("in", int32(w.sent%keys%partitions), r); err != nil {
 			return err

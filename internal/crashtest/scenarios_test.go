@@ -10,6 +10,7 @@ import (
 	"github.com/weirstream/weir/internal/wire"
 	"github.com/weirstream/weir/serde"
 	"github.com/weirstream/weir/stream"
+	change "github.com/weirstream/weir/table"
 	"github.com/weirstream/weir/window"
 )
 
@@ -38,6 +39,9 @@ func scenarios() []scenario {
 		{name: "far-count", build: farCount, check: sums, far: true},
 		{name: "far-count-disk", build: farCount, check: sums, far: true, disk: true, config: tight},
 		{name: "two-far", build: farCount, check: sums, far: true, members: 2, config: overKafka},
+		{name: "topic-changelog", build: table, check: steps, in: compacted},
+		{name: "topic-changelog-disk", build: table, check: steps, in: compacted, disk: true},
+		{name: "two-topic-changelog", build: table, check: steps, in: compacted, members: 2, disk: true},
 		{name: "at-least-once", build: repartition, check: atLeast, config: atLeastOnce},
 	}
 }
@@ -129,6 +133,28 @@ func atLeast(out oracle.Records, _ *world) error {
 		}
 	}
 	return nil
+}
+
+// compacted are the settings of a topic that is its table's changelog.
+var compacted = map[string]string{"cleanup.policy": "compact", "min.compaction.lag.ms": "86400000", "delete.retention.ms": "0"}
+
+// table tells each change of a row with what it was before: it is restored from the topic that it is read from.
+func table(b *stream.Builder, _ *world) {
+	b.Table(kafka.Source("in", serde.String, serde.String), stream.TopicIsChangelog()).
+		Changes().MapValues(func(c change.Change[string]) string { return c.Old + ">" + c.New }).
+		To(kafka.Sink("out", serde.String, serde.String))
+}
+
+func steps(out oracle.Records, _ *world) error {
+	var want []string
+	for i := range records {
+		before := ""
+		if i >= keys {
+			before = value(i - keys)
+		}
+		want = append(want, before+">"+value(i))
+	}
+	return oracle.Once(out, want)
 }
 
 // windowSize is that of tumbling windows.

@@ -183,6 +183,7 @@ type Status struct {
 	Checkpoint uint64
 	Paused     error
 	Warnings   []string
+	Changelogs map[string]string
 	Tasks      []TaskStatus
 	Standbys   []StandbyStatus
 }

@@ -86,6 +86,9 @@ func openKafkaLog(ctx context.Context, s *session) (*kafkaLog, error) {
 	if err := s.ensureTopics(ctx); err != nil {
 		return nil, err
 	}
+	if err := s.verifySources(); err != nil {
+		return nil, err
+	}
 	if err := l.sit(ctx); err != nil {
 		return l, err
 	}
@@ -427,6 +430,9 @@ func (l *kafkaLog) positions(cp *checkpoint, ends map[wire.TopicPartition]int64)
 	for _, part := range cp.parts {
 		r := part.r
 		for i, st := range r.sub.Stores {
+			if st.Source != nil {
+				r.logged.offsets[i] = max(r.logged.offsets[i], placeInSource(st, r.t.Partition, part.cut.Positions[st.Source.Input]))
+			}
 			if end, ok := ends[wire.TopicPartition{Topic: l.s.plan.changelogTopic(st.Name), Partition: int32(r.t.Partition)}]; ok {
 				r.logged.offsets[i] = end
 			}

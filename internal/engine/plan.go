@@ -71,6 +71,11 @@ type Exchange struct {
 type Store struct {
 	Name      string
 	Changelog bool
+	// Source is what the store is restored from instead of a changelog: a source whose topic has its rows. nil: it has none.
+	Source *Source
+	// Rows are what a batch of Source makes of the store, as far as records are before an offset. row is nil for a deletion; key and row are
+	// valid during the call.
+	Rows func(b task.Batch, before int64, put func(key, row []byte)) error
 }
 
 // A Config is stream.Config without types, with defaults applied.

@@ -29,7 +29,7 @@ type storePlace struct {
 // changelogPlace encodes a place that a store is brought to, with the time when that was all there was.
 func (s *session) changelogPlace(st Store, offset, when int64) []byte {
 	b := binary.AppendVarint(binary.AppendUvarint(nil, uint64(offset)), when)
-	return append(b, s.topics[s.plan.changelogTopic(st.Name)].ID...)
+	return append(b, s.logOf(st).ID...)
 }
 
 // positionsOf are the positions of a task's cut as the group keeps them. The first one carries what else the checkpoint says of the
@@ -232,6 +232,14 @@ func (l *kafkaLog) recoverTask(ctx context.Context, t taskRef, committed map[wir
 		}
 	}
 	rec.add(known.tasks[t.name()])
+	for i, st := range t.sub.Stores {
+		if st.Source == nil {
+			continue
+		}
+		if lt.offsets[i], err = l.restoreFromTopic(ctx, t, st, rec.position(st.Source.Name)); err != nil {
+			return nil, fmt.Errorf("restore store %s: %w", st.Name, err)
+		}
+	}
 	l.put(t.name(), lt)
 	return rec, nil
 }

@@ -455,7 +455,7 @@ func (s *session) close() error {
 // status collects what the runners show.
 func (s *session) status() Status {
 	s.mu.Lock()
-	st := Status{Checkpoint: s.mu.committed, Guarantee: s.commits.guarantee(), Warnings: s.app.warnings.all()}
+	st := Status{Checkpoint: s.mu.committed, Guarantee: s.commits.guarantee(), Warnings: s.app.warnings.all(), Changelogs: s.changelogNames()}
 	names := make([]string, 0, len(s.mu.paused))
 	for what := range s.mu.paused {
 		names = append(names, what)
