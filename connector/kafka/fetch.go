@@ -1,6 +1,8 @@
 package kafka
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/IBM/sarama"
@@ -159,20 +161,32 @@ func (f *fetcher) wantedLocked() (wanted, behind []*cursor) {
 	return wanted, behind
 }
 
-// wishLocked makes a request of what fits into an answer, all of one isolation. What waits for news needs no room.
+// wishLocked makes a request of what fits into an answer, all of one isolation. What waits for news needs no room. A partition is in it once: asked
+// for it from two offsets, a broker answers one of them and does not say which. Its other readers wait for their turn.
 func (f *fetcher) wishLocked(wanted []*cursor, behind bool) (wishes []wish) {
 	committed, room := wanted[0].how.Committed, answerBytes
+	asked := make(map[wire.TopicPartition]bool, len(wanted))
+	var second *cursor // the first that waits for another one's turn
 	for _, c := range wanted {
 		if behind && room <= 0 {
 			break
 		}
-		if c.how.Committed == committed {
-			c.fetching = true
-			wishes = append(wishes, wish{c, c.next, c.share})
-			room -= int(c.share)
+		if c.how.Committed != committed {
+			continue
 		}
+		if asked[c.at] {
+			second = cmp.Or(second, c)
+			continue
+		}
+		asked[c.at] = true
+		c.fetching = true
+		wishes = append(wishes, wish{c, c.next, c.share})
+		room -= int(c.share)
 	}
 	f.turn = (f.turn + len(wishes)) % len(f.cursors)
+	if second != nil {
+		f.turn = slices.Index(f.cursors, second)
+	}
 	return wishes
 }
 

@@ -335,8 +335,8 @@ func TestReadPassesEmptyBatches(t *testing.T) {
 // A request asks for no more than an answer holds, and all partitions get their turn.
 func TestRequestsAreBoundedAndFair(t *testing.T) {
 	f := &fetcher{}
-	for range 10 {
-		f.cursors = append(f.cursors, &cursor{how: wire.ReadOptions{MaxBytes: 64 << 20}, share: answerBytes / 4, high: -1})
+	for p := range int32(10) {
+		f.cursors = append(f.cursors, &cursor{at: wire.TopicPartition{Topic: "t", Partition: p}, how: wire.ReadOptions{MaxBytes: 64 << 20}, share: answerBytes / 4, high: -1})
 	}
 	turns := make(map[*cursor]int)
 	for range 5 {

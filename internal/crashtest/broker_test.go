@@ -48,10 +48,10 @@ const brokerPatience = 90 * time.Second
 
 // runOnBroker is run, on the embedded broker.
 func runOnBroker(t *testing.T, s scenario, seed uint64, j faults.Judge) error {
+	kafkatest.NeedFake(t) // before any broker is started
 	w := &world{s: s, sink: memory.Collect[string, int64]("outside")}
 	r := &brokerRun{w: w, layer: kafkatest.NewLayer("weir-", j)}
 	r.b = kafkatest.Start(t, kafkatest.Nodes(3), kafkatest.Behind(r.layer))
-	r.b.NeedFake()
 	r.b.CreateTopic("in", partitions, nil)
 	r.b.CreateTopic("out", partitions, nil)
 	ctx, cancel := context.WithTimeout(context.Background(), brokerPatience)
@@ -304,8 +304,11 @@ func TestBrokerSeeds(t *testing.T) {
 				j := faults.NewRandom(brokerPlan(s, seed))
 				if err := runOnBroker(t, s, seed, j); err != nil {
 					if *keep { // one run may pass by luck, so each script has two; and what hangs for long does no other thing
-						script := faults.Shrink(j.Script(), func(shorter faults.Script) bool {
-							return runOnBroker(t, s, seed, shorter.Judge()) != nil || runOnBroker(t, s, seed, shorter.Judge()) != nil
+						script := faults.Shrink(j.Script(), func(shorter faults.Script) (fails bool) {
+							for range 2 {
+								fails = fails || runOnBroker(t, s, seed, shorter.Judge()) != nil
+							}
+							return fails
 						})
 						kept(t, "broker."+s.name, seed, script, err)
 					}

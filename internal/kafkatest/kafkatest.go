@@ -107,6 +107,14 @@ func (b *Broker) TLS() *tls.Config { return b.tls }
 // with [Broker.NeedFake].
 func (b *Broker) Fake() *kfake.Cluster { return b.fake }
 
+// NeedFake is Broker.NeedFake for a test that asks before it starts one: a real cluster of its own takes seconds.
+func NeedFake(t testing.TB) {
+	t.Helper()
+	if Real() {
+		t.Skip("needs the embedded broker's faults: runs without WEIR_KAFKA=real")
+	}
+}
+
 // NeedFake ends the test, visibly skipped, when the broker is a real one: those cannot be told to fail.
 func (b *Broker) NeedFake() *kfake.Cluster {
 	b.t.Helper()
