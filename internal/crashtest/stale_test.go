@@ -12,6 +12,7 @@ import (
 	"github.com/weirstream/weir/internal/wire"
 	"github.com/weirstream/weir/serde"
 	"github.com/weirstream/weir/stream"
+	change "github.com/weirstream/weir/table"
 )
 
 // A disk that comes back after its changelog has forgotten tombstones would bring deleted rows back: windows that were closed and
@@ -156,4 +157,17 @@ func (o *oldAnswers) Committed(ctx context.Context, group string, of []wire.Topi
 		found[tp] = o.old[tp]
 	}
 	return found, err
+}
+
+// A version of the program that takes a table's topic for its changelog, where there was one of its own before, has the same store: nothing was
+// renamed, and nobody has to give anything up.
+func TestTopicBecomesTheChangelog(t *testing.T) {
+	own := func(b *stream.Builder, _ *world) {
+		b.Table(kafka.Source("in", serde.String, serde.String)).
+			Changes().MapValues(func(c change.Change[string]) string { return c.Old + ">" + c.New }).
+			To(kafka.Sink("out", serde.String, serde.String))
+	}
+	w := half(t, scenario{name: "own", build: own, check: steps, disk: true, in: compacted})
+	w.s.build = table
+	w.finish(t)
 }

@@ -78,6 +78,9 @@ type Store struct {
 	Rows func(b task.Batch, before int64, put func(key, row []byte)) error
 }
 
+// outlives reports whether the store's state outlives a disk: some topic has it.
+func (st Store) outlives() bool { return st.Changelog || st.Source != nil }
+
 // A Config is stream.Config without types, with defaults applied.
 type Config struct {
 	Cluster             connector.Cluster

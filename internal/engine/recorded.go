@@ -10,12 +10,12 @@ import (
 	"github.com/weirstream/weir/state"
 )
 
-// changelogStores are the names of the plan's stores whose state outlives a disk.
-func (p *Plan) changelogStores() map[string]bool {
+// lastingStores are the names of the plan's stores whose state outlives a disk.
+func (p *Plan) lastingStores() map[string]bool {
 	names := map[string]bool{}
 	for _, sub := range p.Subs {
 		for _, st := range sub.Stores {
-			if st.Changelog {
+			if st.outlives() {
 				names[st.Name] = true
 			}
 		}
@@ -27,7 +27,7 @@ func (p *Plan) changelogStores() map[string]bool {
 // that is missing was renamed or taken out, and a store under a new name would begin empty without a word. That is refused unless the
 // user has given the state up.
 func (s *session) compareStores(recorded map[string][]byte) error {
-	has := s.plan.changelogStores()
+	has := s.plan.lastingStores()
 	var gone, added []string
 	for _, name := range slices.Sorted(maps.Keys(recorded)) {
 		if !has[name] && !slices.Contains(s.config.DropState, name) {
@@ -52,7 +52,7 @@ func (s *session) compareStores(recorded map[string][]byte) error {
 
 // dropped are the stores whose state the user has given up.
 func (s *session) dropped() (names []string) {
-	has := s.plan.changelogStores()
+	has := s.plan.lastingStores()
 	for _, name := range s.config.DropState {
 		if !has[name] {
 			names = append(names, name)

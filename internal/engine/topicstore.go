@@ -39,7 +39,7 @@ func (s *session) changelogNames() map[string]string {
 	names := map[string]string{}
 	for _, sub := range s.plan.Subs {
 		for _, st := range sub.Stores {
-			if st.Changelog || st.Source != nil {
+			if st.outlives() {
 				names[st.Name] = s.logOf(st).Name
 			}
 		}
