@@ -96,24 +96,6 @@ func (s stripSerde[R]) Accepts(stored string) error {
 	return acceptsBehind(stripFormat, s.value, stored)
 }
 
-// paneSerdes are those of a pane table, bound.
-type paneSerdes[K, R any] struct {
-	key   serde.Serde[K]
-	value serde.Serde[R]
-}
-
-// bindPanes binds the serdes of a pane table's store.
-func bindPanes[K, R any](key serde.Serde[K], value serde.Serde[R]) func(*binding) (any, error) {
-	return func(b *binding) (any, error) {
-		k, err := bindInternal(b, key, true)
-		if err != nil {
-			return nil, err
-		}
-		v, err := bindInternal(b, value, false)
-		return &paneSerdes[K, R]{k, v}, err
-	}
-}
-
 // cloneStrip copies strips without encoding them, if their aggregates can be; nil: they cannot.
 func cloneStrip[R any](s serde.Serde[R]) func(strip[R]) strip[R] {
 	switch {
@@ -138,6 +120,6 @@ type paneKey struct{ shape, key string }
 func (k paneKey) Format() string { return fmt.Sprintf("panes/1 %s %s", k.shape, k.key) }
 
 // openStrips opens the store of a pane table.
-func openStrips[K, R any](in *instance, name, shape string, s *paneSerdes[K, R]) *overlay.Store[strip[R]] {
+func openStrips[K, R any](in *instance, name, shape string, s *rowSerdes[K, R]) *overlay.Store[strip[R]] {
 	return openStore(in, "panes", name, anyFormat{paneKey{shape, s.key.Format()}}, stripSerde[R]{s.value}, false, cloneStrip(s.value), false).Grouped(timeBytes)
 }

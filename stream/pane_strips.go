@@ -31,7 +31,7 @@ func stripsOf[K, R any, WK window.KeyOf[K]](in *instance, n *topology.Node, spec
 	if s, ok := in.stores[n]; ok {
 		return s.(*strips[K, R, WK])
 	}
-	serdes := in.results[n].(*paneSerdes[K, R])
+	serdes := in.results[n].(*rowSerdes[K, R])
 	s := &strips[K, R, WK]{key: serdes.key, spec: spec, cut: spec.Panes(), merge: merge, copy: serde.Cloner(serdes.value), plain: serde.Plain[R](),
 		store: openStrips(in, n.Stores[0], spec.Shape(), serdes), last: noGroup}
 	in.stores[n] = s

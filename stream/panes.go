@@ -30,11 +30,11 @@ func paneTable[K, R any, WK window.KeyOf[K]](b *Builder, kind topology.Kind, nam
 	o.name = name
 	o.emit.orOnClose()
 	spec := w.Engine()
-	op := &operator{bind: bindPanes(key, value), stores: rowStores(name, o.emit)}
+	op := &operator{bind: bindRows(key, value), stores: rowStores(name, o.emit)}
 	op.make = func(in *instance) any { return make(in, newPanes[K, R, WK](in, &spec, merge)) }
 	op.reserde = func(_, v any) {
 		if v, ok := v.(serde.Serde[R]); ok && v != nil {
-			op.bind = bindPanes(key, v)
+			op.bind = bindRows(key, v)
 		}
 	}
 	n := b.add(kind, o, op, parents...)
@@ -43,7 +43,7 @@ func paneTable[K, R any, WK window.KeyOf[K]](b *Builder, kind topology.Kind, nam
 		lookup: func(in *instance) lookup[WK, R] { return stripsOf[K, R, WK](in, n, &spec, merge).get },
 		scan:   func(in *instance) scanner[WK, R] { return stripsOf[K, R, WK](in, n, &spec, merge).scan },
 		forms: func(p *program) *keyForms[WK] {
-			return windowForms[K, WK](p.results[n].(*paneSerdes[K, R]).key)
+			return windowForms[K, WK](p.results[n].(*rowSerdes[K, R]).key)
 		}}
 }
 

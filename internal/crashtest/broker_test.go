@@ -277,15 +277,7 @@ func TestUndisturbedOnBroker(t *testing.T) {
 // Scripts of seeds that failed there once.
 func TestBrokerScripts(t *testing.T) {
 	for _, s := range brokerScenarios() {
-		files, err := filepath.Glob("testdata/broker." + s.name + ".*.txt")
-		if err != nil {
-			t.Fatal(err)
-		}
-		common, err := filepath.Glob("testdata/all.*.txt")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, file := range append(files, common...) {
+		for _, file := range scriptsOf(t, "broker."+s.name) {
 			t.Run(s.name+"/"+strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
 				t.Parallel()
 				if err := runOnBroker(t, s, seedOf(file), readScript(t, file).Judge()); err != nil {

@@ -88,15 +88,7 @@ func seedOf(file string) (seed uint64) {
 // Scripts are named after the scenario they are for: what failed once, and what is known to be dangerous.
 func TestScripts(t *testing.T) {
 	for _, s := range scenarios() {
-		files, err := filepath.Glob("testdata/" + s.name + ".*.txt")
-		if err != nil {
-			t.Fatal(err)
-		}
-		common, err := filepath.Glob("testdata/all.*.txt")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, file := range append(files, common...) {
+		for _, file := range scriptsOf(t, s.name) {
 			t.Run(s.name+"/"+strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
 				if err := run(s, seedOf(file), readScript(t, file).Judge()); err != nil {
 					t.Error(err)
@@ -104,6 +96,20 @@ func TestScripts(t *testing.T) {
 			})
 		}
 	}
+}
+
+// scriptsOf are those of a scenario, and those for all.
+func scriptsOf(t *testing.T, scenario string) []string {
+	t.Helper()
+	files, err := filepath.Glob("testdata/" + scenario + ".*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	common, err := filepath.Glob("testdata/all.*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(files, common...)
 }
 
 func readScript(t *testing.T, file string) faults.Script {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -13,11 +14,7 @@ import (
 // watchSources posts an event when a source's topic has other partitions than at the start of the session. Nothing else would say so: a
 // group's members are told of the partitions that their leader knows.
 func (s *session) watchSources(ctx context.Context) {
-	names := make([]string, 0, len(s.sourceTopics))
-	for name := range s.sourceTopics {
-		names = append(names, name)
-	}
-	slices.Sort(names)
+	names := slices.Sorted(maps.Keys(s.sourceTopics))
 	ticker := time.NewTicker(max(time.Second, min(s.config.SessionTimeout/2, 30*time.Second)))
 	defer ticker.Stop()
 	for {

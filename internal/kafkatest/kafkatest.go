@@ -118,9 +118,7 @@ func NeedFake(t testing.TB) {
 // NeedFake ends the test, visibly skipped, when the broker is a real one: those cannot be told to fail.
 func (b *Broker) NeedFake() *kfake.Cluster {
 	b.t.Helper()
-	if b.fake == nil {
-		b.t.Skip("needs the embedded broker's faults: runs without WEIR_KAFKA=real")
-	}
+	NeedFake(b.t)
 	return b.fake
 }
 

@@ -18,11 +18,7 @@ func TestKill(t *testing.T) {
 		m.kill()
 		m.start()
 	}
-	w.awaitCounted()
-	for _, m := range members {
-		m.stop()
-	}
-	w.check()
+	w.finish(members...)
 }
 
 // A member is frozen for longer than its session lasts, the other one does its work, and then it wakes up with what it was about to write.
@@ -40,10 +36,7 @@ func TestFreeze(t *testing.T) {
 	a.signal(syscall.SIGCONT)
 	w.members(2)
 	w.send()
-	w.awaitCounted()
-	a.stop()
-	b.stop()
-	w.check()
+	w.finish(a, b)
 }
 
 // The only member is killed, and comes back on an empty disk: its old transaction does not stay open, and all state comes from changelogs.
@@ -58,9 +51,7 @@ func TestLostDisk(t *testing.T) {
 		a.lose()
 		a.start()
 	}
-	w.awaitCounted()
-	a.stop()
-	w.check()
+	w.finish(a)
 }
 
 // Three members are restarted in turn, as a deployment does, under load.
@@ -75,11 +66,7 @@ func TestRollingRestart(t *testing.T) {
 		w.send()
 		m.start()
 	}
-	w.awaitCounted()
-	for _, m := range members {
-		m.stop()
-	}
-	w.check()
+	w.finish(members...)
 }
 
 // Each of three brokers is killed and started again: leaders of partitions, and the coordinators of the group and of transactions, move.
@@ -96,8 +83,5 @@ func TestBrokers(t *testing.T) {
 		w.broker.StartNode(node)
 	}
 	w.send()
-	w.awaitCounted()
-	a.stop()
-	b.stop()
-	w.check()
+	w.finish(a, b)
 }

@@ -66,6 +66,16 @@ func (w *world) awaitCounted() {
 	w.broker.AwaitCount(w.app+"-out", w.sent*words)
 }
 
+// finish waits for the rest, stops the members and checks what came out.
+func (w *world) finish(members ...*member) {
+	w.t.Helper()
+	w.awaitCounted()
+	for _, m := range members {
+		m.stop()
+	}
+	w.check()
+}
+
 // check reads the output as anybody would: each word's counts are 1, 2, 3 and so on.
 func (w *world) check() {
 	w.t.Helper()

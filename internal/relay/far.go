@@ -27,20 +27,36 @@ func LentFar(log wire.Log) *Far { return &Far{line: make(chan struct{}, 1), log:
 
 // Log is the connection.
 func (f *Far) Log(ctx context.Context) (wire.Log, error) {
+	if err := f.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer f.exit()
+	return f.connected(ctx)
+}
+
+// enter waits until nobody else connects or asks; exit ends that.
+func (f *Far) enter(ctx context.Context) error {
 	select {
 	case f.line <- struct{}{}:
-		defer func() { <-f.line }()
+		return nil
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return context.Cause(ctx)
 	}
-	if f.log == nil {
-		log, err := f.connect(ctx)
-		if err != nil {
-			return nil, err
-		}
-		f.log = log
+}
+
+func (f *Far) exit() { <-f.line }
+
+// connected is the connection, which is made when there is none yet. The caller has entered.
+func (f *Far) connected(ctx context.Context) (wire.Log, error) {
+	if f.log != nil {
+		return f.log, nil
 	}
-	return f.log, nil
+	log, err := f.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	f.log = log
+	return log, nil
 }
 
 // Tasks are made and records routed while others wait: a cluster that is down is not waited for for long, and then not for a while.
@@ -62,12 +78,10 @@ func (f *Far) topics(ctx context.Context, known bool, names ...string) (found ma
 func (f *Far) ask(ctx context.Context, optional bool, what func(ctx context.Context, l wire.Log) error) error {
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
-	select {
-	case f.line <- struct{}{}:
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	if err := f.enter(ctx); err != nil {
+		return err
 	}
-	defer func() { <-f.line }()
+	defer f.exit()
 	if optional && f.down != nil && time.Now().Before(f.until) {
 		return f.down
 	}
@@ -77,14 +91,11 @@ func (f *Far) ask(ctx context.Context, optional bool, what func(ctx context.Cont
 }
 
 func (f *Far) try(ctx context.Context, what func(ctx context.Context, l wire.Log) error) error {
-	if f.log == nil {
-		log, err := f.connect(ctx)
-		if err != nil {
-			return err
-		}
-		f.log = log
+	log, err := f.connected(ctx)
+	if err != nil {
+		return err
 	}
-	return what(ctx, f.log)
+	return what(ctx, log)
 }
 
 // Close ends the connection.
