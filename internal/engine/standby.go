@@ -138,7 +138,7 @@ func (b *standbys) round(ctx context.Context) {
 	if len(all) == 0 {
 		return
 	}
-	goals, err := b.goals(ctx, all)
+	to, ends, err := b.goals(ctx, all)
 	if err != nil {
 		for _, f := range all {
 			b.note(f, err)
@@ -146,22 +146,16 @@ func (b *standbys) round(ctx context.Context) {
 		return
 	}
 	b.s.sideBySide(len(all), func(i int) bool {
-		b.advance(all[i], goals[all[i].ref.name()])
+		if goal, known := to[all[i].ref.name()]; known {
+			b.advance(all[i], goal, ends)
+		}
 		return true
 	})
 	b.ask()
 }
 
-// A goal is where one store of a task is to be brought.
-type goal struct {
-	st     Store
-	tp     wire.TopicPartition
-	target int64
-	end    int64 // of the changelog
-}
-
-// goals reads what is committed of the tasks.
-func (b *standbys) goals(ctx context.Context, all []*follow) (map[string][]goal, error) {
+// goals reads what is committed of the tasks, and where their changelogs end. A task of which that cannot be said has no goal.
+func (b *standbys) goals(ctx context.Context, all []*follow) (to map[string]targets, ends map[wire.TopicPartition]int64, err error) {
 	s := b.s
 	var of, logs []wire.TopicPartition
 	fresh := false
@@ -173,21 +167,20 @@ func (b *standbys) goals(ctx context.Context, all []*follow) (map[string][]goal,
 	}
 	committed, err := s.base.log.Committed(s.patient(ctx), s.plan.App, of)
 	if err != nil {
-		return nil, fmt.Errorf("read the group's positions: %w", err)
+		return nil, nil, fmt.Errorf("read the group's positions: %w", err)
 	}
-	ends, err := s.base.log.List(ctx, wire.End, logs)
-	if err != nil {
-		return nil, err
+	if ends, err = s.base.log.List(ctx, wire.End, logs); err != nil {
+		return nil, nil, err
 	}
 	var known *records
 	if fresh {
 		if known, err = b.l.records(ctx); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	out := map[string][]goal{}
+	to = map[string]targets{}
 	for _, f := range all {
-		_, to, err := s.saidOf(f.ref, committed)
+		_, goal, err := s.saidOf(f.ref, committed)
 		if err == nil && !f.ready {
 			err = b.l.adoptFormats(f.ref, known.formats)
 			f.ready = err == nil
@@ -196,43 +189,40 @@ func (b *standbys) goals(ctx context.Context, all []*follow) (map[string][]goal,
 			b.note(f, err)
 			continue
 		}
-		for _, st := range f.ref.sub.Stores {
-			target, named := to[storeTag(st.Name)]
-			if !st.Changelog || !named {
-				continue // nothing was committed of it
-			}
-			tp := wire.TopicPartition{Topic: s.plan.changelogTopic(st.Name), Partition: int32(f.ref.partition)}
-			out[f.ref.name()] = append(out[f.ref.name()], goal{st, tp, target, ends[tp]})
-		}
+		to[f.ref.name()] = goal
 	}
-	return out, nil
+	return to, ends, nil
 }
 
-// advance brings one copy to its goals.
-func (b *standbys) advance(f *follow, goals []goal) {
+// advance brings one copy to its goal: those of its stores of which something was committed.
+func (b *standbys) advance(f *follow, to targets, ends map[wire.TopicPartition]int64) {
 	name := f.ref.name()
 	defer b.l.hold(name)()
 	if f.ctx.Err() != nil {
 		return // it comes here, or is no longer ours
 	}
-	var errs []error
-	lag := int64(0)
-	for _, g := range goals {
-		at, err := b.s.changelogApplied(f.ref, g.st)
-		errs = append(errs, err)
-		lag += max(0, g.target-at.offset)
+	lag, err := b.s.missing(f.ref, to)
+	if err != nil {
+		b.note(f, err)
+		return
 	}
 	f.setLag(lag)
 	b.s.base.warmth.set(name, lag)
-	for _, g := range goals {
-		r := &restorer{l: b.l, t: f.ref, st: g.st, tp: g.tp, pace: b.pace, moved: func(int64) {}, count: b.s.counter("weir_standby_records_total", "task", name)}
-		reached, err := r.restore(f.ctx, g.target, true, g.end)
-		if err == nil && reached < g.target {
-			err = fmt.Errorf("changelog %s/%d was left at %d, before the committed place %d", g.tp.Topic, g.tp.Partition, reached, g.target)
+	var errs []error
+	for _, st := range f.ref.sub.Stores {
+		target, named := to[storeTag(st.Name)]
+		if !st.Changelog || !named {
+			continue
+		}
+		tp := wire.TopicPartition{Topic: b.s.plan.changelogTopic(st.Name), Partition: int32(f.ref.partition)}
+		r := &restorer{l: b.l, t: f.ref, st: st, tp: tp, pace: b.pace, moved: func(int64) {}, count: b.s.counter("weir_standby_records_total", "task", name)}
+		reached, err := r.restore(f.ctx, target, true, ends[tp])
+		if err == nil && reached < target {
+			err = fmt.Errorf("changelog %s/%d was left at %d, before the committed place %d", tp.Topic, tp.Partition, reached, target)
 		}
 		errs = append(errs, err)
 	}
-	err := errors.Join(errs...)
+	err = errors.Join(errs...)
 	if f.ctx.Err() != nil {
 		return
 	}
