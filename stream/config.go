@@ -53,10 +53,19 @@ type Config struct {
 	Metrics Metrics      // default none
 }
 
-// Metrics receives measurements; package metrics adapts Prometheus and OpenTelemetry.
+// Metrics receives measurements: it makes a counter or a gauge, whose labels are names and values in turn, and weir calls what it got with
+// each change. A client of Prometheus or OpenTelemetry is adapted in a few lines; see the example. Whatever it returns is called
+// from several goroutines.
 type Metrics interface {
 	Counter(name string, labels ...string) func(delta int64)
 	Gauge(name string, labels ...string) func(value float64)
+}
+
+// Histograms is what Metrics may implement besides. It is then given each checkpoint's weir_checkpoint_seconds, from the barrier to the
+// commit, and each task's weir_task_stall_seconds, from the barrier's arrival at the task to the moment at which it takes input again.
+// Without it gauges of these names show the longest of each second.
+type Histograms interface {
+	Histogram(name string, labels ...string) func(value float64)
 }
 
 // Guarantee is how often a record takes effect.

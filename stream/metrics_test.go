@@ -75,3 +75,48 @@ func TestMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// distributed are metrics with histograms. They keep how often each was given something.
+type distributed struct{ measured }
+
+func (m *distributed) Histogram(name string, labels ...string) func(float64) {
+	key := strings.TrimSpace(name+" "+strings.Join(labels, " ")) + " count"
+	return func(v float64) {
+		if v > 0 {
+			m.add(key, 1, false)
+		}
+	}
+}
+
+// TestHistograms: metrics with histograms get each checkpoint and each stall, and no gauges of the same names.
+func TestHistograms(t *testing.T) {
+	c := &memory.Cluster{}
+	for _, topic := range []string{"in", "out"} {
+		if err := c.Create(topic, 1, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := stream.New("distributed")
+	b.Source(kafka.Source("in", serde.String, serde.String)).To(kafka.Sink("out", serde.String, serde.String))
+	m := &distributed{measured{values: map[string]float64{}}}
+	app, err := b.Build(stream.Config{Cluster: c, Metrics: m})
+	if err != nil {
+		t.Fatal(err)
+	}
+	writing(t, c, "in", 0, 5)
+	ended := make(chan error, 1)
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() { ended <- app.Run(ctx) }()
+	until(t, "checkpoints", func() bool { n, _ := m.get("weir_checkpoint_seconds count"); return n >= 2 })
+	until(t, "stalls", func() bool { n, _ := m.get("weir_task_stall_seconds task in/0 count"); return n >= 2 })
+	until(t, "a gauge", func() bool { _, ok := m.get("weir_task_lag task in/0"); return ok })
+	cancel()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	for _, gauge := range []string{"weir_checkpoint_seconds", "weir_task_stall_seconds task in/0"} {
+		if _, ok := m.get(gauge); ok {
+			t.Errorf("the gauge %s beside the histogram", gauge)
+		}
+	}
+}

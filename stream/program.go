@@ -193,6 +193,9 @@ func (c *Config) engine() *engine.Config {
 	}
 	if c.Metrics != nil {
 		e.Counter, e.Gauge = c.Metrics.Counter, c.Metrics.Gauge
+		if h, ok := c.Metrics.(Histograms); ok {
+			e.Histogram = h.Histogram
+		}
 		if r, ok := c.Registry.(interface{ Measures() map[string]int64 }); ok {
 			e.Measures = r.Measures
 		}

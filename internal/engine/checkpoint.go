@@ -82,7 +82,7 @@ func (s *session) commit(cp *checkpoint) {
 // applied tells the tasks that the checkpoint is committed and in the database.
 func (s *session) applied(cp *checkpoint) error {
 	s.inflight = nil
-	s.gauges.took = max(s.gauges.took, time.Since(cp.begun))
+	s.checkpointTook(time.Since(cp.begun))
 	s.mu.Lock()
 	s.mu.committed = cp.n
 	s.mu.Unlock()

@@ -109,6 +109,7 @@ type Config struct {
 	Logger                                       *slog.Logger
 	Counter                                      func(name string, labels ...string) func(delta int64)
 	Gauge                                        func(name string, labels ...string) func(value float64) // nil: nobody measures
+	Histogram                                    func(name string, labels ...string) func(value float64) // nil: gauges show the longest
 	Measures                                     func() map[string]int64                                 // of the schema registry; nil without one
 	Now                                          func() time.Time                                        // the wall clock of an app without a cluster. Default time.Now
 }

@@ -48,7 +48,8 @@ type runner struct {
 	queued   atomic.Int64 // bytes pushed and not processed, local exchanges only
 	parked   atomic.Bool  // waits for room downstream
 	clockDue atomic.Int64
-	stall    atomic.Int64 // the longest that a checkpoint has kept it from its input since a gauge showed it, in ns
+	stall    atomic.Int64  // the longest that a checkpoint has kept it from its input since a gauge showed it, in ns
+	stalls   func(float64) // the histogram in place of that
 	ended    atomic.Bool
 	status   struct {
 		sync.Mutex
@@ -187,7 +188,7 @@ func (r *runner) pass() error {
 		return err
 	}
 	r.s.post(event{prepared: &prepared{r: r, cut: cut, handles: handles, last: r.halted}})
-	r.stall.Store(max(r.stall.Load(), int64(time.Since(r.began))))
+	r.stalled(time.Since(r.began))
 	return nil
 }
 
