@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -62,7 +63,7 @@ func (l *live) latency(ctx context.Context, s system, app string, loads []string
 		return err
 	}
 	defer p.Stop()
-	o := &open{l: l, latencies: newHistogram()}
+	o := &open{l: l, latencies: newHistogram(), log: filepath.Join(l.bench.logs, app+"-a.log")}
 	following, stop := context.WithCancel(ctx)
 	var reader sync.WaitGroup
 	defer reader.Wait()
@@ -87,10 +88,16 @@ func (l *live) latency(ctx context.Context, s system, app string, loads []string
 			rate = greatest * rate / 100
 		}
 		o.reset()
+		if err := o.stalls(report.Run{More: map[string]float64{}}); err != nil {
+			return err
+		}
 		if err := o.send(ctx, rate, l.length); err != nil {
 			return errors.Join(err, p.Alive())
 		}
 		run := percentiles(o.reset())
+		if err := o.stalls(run); err != nil {
+			return err
+		}
 		run.PerSecond = float64(rate)
 		fmt.Fprintf(os.Stderr, "latency, %s at %d records/s: %.1f ms at p99, %v\n", s.name, rate, run.Cost, run.More)
 		found(i, run)
@@ -102,6 +109,9 @@ func (l *live) latency(ctx context.Context, s system, app string, loads []string
 type open struct {
 	l    *live
 	next int64 // number of the next record
+
+	log  string // the system's
+	read int64  // as far as its stalls have been taken
 
 	mu        sync.Mutex
 	seen      int64
@@ -128,6 +138,16 @@ func (o *open) reset() *hdrhistogram.Histogram {
 	old := o.latencies
 	o.latencies = newHistogram()
 	return old
+}
+
+// stalls adds to a run how long checkpoints have kept tasks from their input since the last call, where the system says so.
+func (o *open) stalls(run report.Run) error {
+	ms, end, err := stalls(o.log, o.read)
+	if o.read = end; err != nil || len(ms) == 0 {
+		return err
+	}
+	run.More["stall p50 ms"], run.More["stall p99 ms"] = percentile(ms, 50), percentile(ms, 99)
+	return nil
 }
 
 func (o *open) behind() int64 {

@@ -76,6 +76,8 @@ func run(ctx context.Context, arg map[string]string) error {
 		config.MemoryBytes = bytes
 	}
 	config.Instance = arg["instance"]
+	pauses := &stalls{}
+	config.Metrics = pauses
 	if arg["guarantee"] == "alo" {
 		config.Guarantee = stream.AtLeastOnce
 	}
@@ -89,13 +91,13 @@ func run(ctx context.Context, arg map[string]string) error {
 	if err != nil {
 		return err
 	}
-	go watch(ctx)
+	go watch(ctx, pauses)
 	return app.Run(ctx)
 }
 
-// watch prints how many goroutines there are, for the soak.
-func watch(ctx context.Context) {
-	tick := time.NewTicker(5 * time.Second)
+// watch prints how many goroutines there are, for the soak, and how long tasks stood still, for the latency.
+func watch(ctx context.Context, pauses *stalls) {
+	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
 		select {
@@ -103,6 +105,7 @@ func watch(ctx context.Context) {
 			return
 		case <-tick.C:
 			fmt.Println("goroutines", runtime.NumGoroutine())
+			pauses.print()
 		}
 	}
 }
