@@ -19,10 +19,11 @@ type sourceSpec struct {
 	partitions func(ctx context.Context, env connector.Env) (int, error)
 	open       func(ctx context.Context, env connector.Env, partition int, from connector.Position) (task.Reader, error)
 	positions  wire.Positions
-	global     engine.Rows                       // of a global table
-	source     any                               // the connector
-	replace    func(src any) error               // by streamtest: reads from another connector of the same types
-	env        func(connector.Env) connector.Env // by streamtest; nil: as it is
+	topics     func(ctx context.Context, env connector.Env) (map[string]wire.Topic, error) // nil: it reads none
+	global     engine.Rows                                                                 // of a global table
+	source     any                                                                         // the connector
+	replace    func(src any) error                                                         // by streamtest: reads from another connector of the same types
+	env        func(connector.Env) connector.Env                                           // by streamtest; nil: as it is
 	bind       func(b *binding) (*sourceSpec, error)
 }
 
@@ -90,6 +91,11 @@ type bindable[T any] interface {
 	Bind(app string, registry serde.Registry) (T, error)
 }
 
+// A describer is a source that reads topics of a cluster.
+type describer interface {
+	Describe(ctx context.Context, env connector.Env) (map[string]wire.Topic, error)
+}
+
 // use takes the source apart.
 func (spec *sourceSpec) use[K, V any](src connector.Source[K, V]) {
 	spec.bind = func(b *binding) (*sourceSpec, error) {
@@ -109,6 +115,12 @@ func (spec *sourceSpec) use[K, V any](src connector.Source[K, V]) {
 		return src.Partitions(ctx, seen(env, spec.env))
 	}
 	spec.positions, _ = src.(wire.Positions)
+	spec.topics = nil
+	if d, ok := src.(describer); ok {
+		spec.topics = func(ctx context.Context, env connector.Env) (map[string]wire.Topic, error) {
+			return d.Describe(ctx, seen(env, spec.env))
+		}
+	}
 	spec.open = func(ctx context.Context, env connector.Env, partition int, from connector.Position) (task.Reader, error) {
 		r, err := src.Open(ctx, seen(env, spec.env), partition, from)
 		if err != nil {
@@ -165,7 +177,7 @@ func (noSource[K, V]) Open(context.Context, connector.Env, int, connector.Positi
 
 // engineSource is the plan's form of a source.
 func (spec *sourceSpec) engineSource(n *topology.Node, input int) *engine.Source {
-	return &engine.Source{
+	src := &engine.Source{
 		Name: n.Name, Input: input, Positions: spec.positions,
 		// The source may still be replaced: it is looked up when it is used.
 		Partitions: func(ctx context.Context, env connector.Env) (int, error) { return spec.partitions(ctx, env) },
@@ -173,6 +185,13 @@ func (spec *sourceSpec) engineSource(n *topology.Node, input int) *engine.Source
 			return spec.open(ctx, env, partition, from)
 		},
 	}
+	src.Topics = func(ctx context.Context, env connector.Env) (map[string]wire.Topic, error) {
+		if spec.topics == nil {
+			return nil, nil
+		}
+		return spec.topics(ctx, env)
+	}
+	return src
 }
 
 // engineGlobal is the plan's form of the source of a global table.

@@ -74,7 +74,8 @@ func StartAtTime(t time.Time) SourceOption {
 	return sourceOption(func(r *reading) { r.start, r.time = atTime, t })
 }
 
-// OnPositionLost says what to do when retention has deleted the committed position. Default FailWhenLost.
+// OnPositionLost says what to do when the committed position is gone: retention has deleted it, or the topic was deleted and made
+// anew. Default FailWhenLost.
 func OnPositionLost(p LostPolicy) SourceOption { return sourceOption(func(r *reading) { r.lost = p }) }
 
 // Create makes missing topics of a sink. Replication 0 is the cluster's default. Default: a missing topic is an error at start.
@@ -93,7 +94,7 @@ const (
 	atTime
 )
 
-// LostPolicy says what to do when retention has deleted the committed position. Whatever it is, the loss is logged with the
+// LostPolicy says what to do when the committed position is gone. Whatever it is, the loss is logged with the
 // partition, the position and how many offsets are gone.
 type LostPolicy int
 

@@ -132,33 +132,52 @@ func (s *TopicSource[K, V]) Position(_ int, offsets []wire.TopicOffset) string {
 	return string(encodePosition(slices.Clone(offsets)))
 }
 
+// WhenLost is where OnPositionLost says to go on. For the engine, where the topic is another one than that of the position.
+func (s *TopicSource[K, V]) WhenLost() (wire.Where, bool) {
+	switch s.lost {
+	case GoOnEarliest:
+		return wire.Start, true
+	case GoOnLatest:
+		return wire.End, true
+	}
+	return 0, false
+}
+
 // Partitions is the largest count among its topics. A topic that is named and missing is an error.
 func (s *TopicSource[K, V]) Partitions(ctx context.Context, env connector.Env) (int, error) {
+	found, err := s.Describe(ctx, env)
+	most := 0
+	for _, t := range found {
+		most = max(most, int(t.Partitions))
+	}
+	return most, err
+}
+
+// Describe is what the cluster says of its topics. A topic that is named and missing is an error. For the engine.
+func (s *TopicSource[K, V]) Describe(ctx context.Context, env connector.Env) (map[string]wire.Topic, error) {
 	l, done, err := connected(ctx, s.cluster, env)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	defer done()
 	names, err := s.Topics(ctx, l)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	found, err := l.Topics(ctx, names...)
 	if err != nil {
-		return 0, fmt.Errorf("kafka: source %q: %w", s.Name(), err)
+		return nil, fmt.Errorf("kafka: source %q: %w", s.Name(), err)
 	}
-	most, missing := 0, []string{}
+	var missing []string
 	for _, n := range names {
-		t, ok := found[n]
-		if !ok {
+		if _, ok := found[n]; !ok {
 			missing = append(missing, n)
 		}
-		most = max(most, int(t.Partitions))
 	}
 	if s.pattern == nil && len(missing) > 0 {
-		return 0, fmt.Errorf("kafka: source %q: topic %s: %w: create it, or correct the name", s.Name(), strings.Join(missing, ", "), wire.ErrNoTopic)
+		return nil, fmt.Errorf("kafka: source %q: topic %s: %w: create it, or correct the name", s.Name(), strings.Join(missing, ", "), wire.ErrNoTopic)
 	}
-	return most, nil
+	return found, nil
 }
 
 // connected is the connection to use: the app's, or one of its own to the cluster that On names, which done closes.

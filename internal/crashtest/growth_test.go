@@ -5,21 +5,32 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/weirstream/weir/connector/kafka"
 	"github.com/weirstream/weir/connector/memory"
+	"github.com/weirstream/weir/internal/faults"
 	"github.com/weirstream/weir/internal/wire"
 	"github.com/weirstream/weir/serde"
 	"github.com/weirstream/weir/state"
 	"github.com/weirstream/weir/stream"
 )
 
-// growing runs an app whose source gets two more partitions while it runs.
-func growing(t *testing.T, build func(*stream.Builder)) (c *memory.Cluster, app *stream.App, ended chan error) {
+// grow gives the topic two more partitions.
+func grow(c *memory.Cluster, _ *atomic.Bool) error { return c.Grow("in", partitions+2) }
+
+// growing runs an app whose source changes while it runs. While hold is set, nothing can be read.
+func growing(t *testing.T, build func(*stream.Builder), change func(c *memory.Cluster, hold *atomic.Bool) error) (c *memory.Cluster, app *stream.App, ended chan error) {
 	t.Helper()
-	c = &memory.Cluster{}
+	var hold atomic.Bool
+	c = &memory.Cluster{Judge: faults.JudgeFunc(func(r faults.Request) (f faults.Fate) {
+		if r.Kind == faults.Fetch && hold.Load() {
+			f.Refuse = faults.ErrLost
+		}
+		return f
+	})}
 	for _, topic := range []string{"in", "out"} {
 		if err := c.Create(topic, partitions, nil); err != nil {
 			t.Fatal(err)
@@ -37,7 +48,7 @@ func growing(t *testing.T, build func(*stream.Builder)) (c *memory.Cluster, app 
 	until(t, "all tasks run", func() bool { return len(app.Status().Tasks) >= partitions })
 	appendTo(t, c, 0)
 	until(t, "the first record is committed", func() bool { return len(c.Committed("app")) > 0 })
-	if err := c.Grow("in", partitions+2); err != nil {
+	if err := change(c, &hold); err != nil {
 		t.Fatal(err)
 	}
 	return c, app, ended
@@ -54,7 +65,7 @@ func appendTo(t *testing.T, c *memory.Cluster, partition int32) {
 func TestGrowthIsTakenIn(t *testing.T) {
 	c, app, ended := growing(t, func(b *stream.Builder) {
 		b.Source(kafka.Source("in", serde.String, serde.String)).To(kafka.Sink("out", serde.String, serde.String))
-	})
+	}, grow)
 	until(t, "tasks for the new partitions", func() bool { return len(app.Status().Tasks) == partitions+2 })
 	appendTo(t, c, partitions+1)
 	until(t, "a record of a new partition is committed", func() bool {
@@ -72,7 +83,7 @@ func TestGrowthIsTakenIn(t *testing.T) {
 func TestGrowthUnderState(t *testing.T) {
 	c, _, ended := growing(t, func(b *stream.Builder) {
 		b.Source(kafka.Source("in", serde.String, serde.String)).GroupByKey().Count().ToStream().To(kafka.Sink("out", serde.String, serde.Int64))
-	})
+	}, grow)
 	err := <-ended
 	if !errors.Is(err, stream.ErrTopic) || !strings.Contains(err.Error(), "the count cannot change; use another app name") {
 		t.Fatalf("Run: %v", err)
@@ -90,7 +101,7 @@ func TestGrowthBeforeARepartition(t *testing.T) {
 	c, app, ended := growing(t, func(b *stream.Builder) {
 		b.Source(kafka.Source("in", serde.String, serde.String)).Repartition(stream.Partitions(partitions)).
 			GroupByKey().Count(stream.OnUpdate).ToStream().To(kafka.Sink("out", serde.String, serde.Int64))
-	})
+	}, grow)
 	until(t, "tasks for the new partitions", func() bool { return len(app.Status().Tasks) == 2*partitions+2 })
 	appendTo(t, c, partitions+1)
 	until(t, "the key is counted on", func() bool {

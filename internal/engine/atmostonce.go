@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/weirstream/weir/connector"
+	"github.com/weirstream/weir/internal/task"
 	"github.com/weirstream/weir/internal/wire"
 )
 
@@ -14,12 +15,13 @@ func (s *session) commitFirst(sub *Sub, input string, partition int) func(contex
 		if in.name != input {
 			continue
 		}
+		ids := s.inputIDs(sub, in.name)
 		return func(ctx context.Context, end connector.Position) error {
 			var at []wire.Position
 			for _, o := range in.offsets(partition, string(end)) {
 				at = append(at, wire.Position{
 					TopicPartition: wire.TopicPartition{Topic: o.Topic, Partition: int32(partition)},
-					Committed:      wire.Committed{Offset: o.Offset},
+					Committed:      wire.Committed{Offset: o.Offset, Metadata: metadata{mark: task.NewMark(), topic: idOf(ids, o.Topic)}.String()},
 				})
 			}
 			if err := s.base.log.CommitPlain(ctx, s.base.seat.m.Identity(), at); err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/weirstream/weir/internal/wire"
 )
 
-// watchSources posts an event when a source's topic has other partitions than at the start of the session. Nothing else would say so: a
-// group's members are told of the partitions that their leader knows.
+// watchSources posts an event when a source's topic has other partitions than at the start of the session, or is another topic. Nothing else
+// would say so: a group's members are told of the partitions that their leader knows, and who reads a topic that was made anew sees offsets.
 func (s *session) watchSources(ctx context.Context) {
 	names := slices.Sorted(maps.Keys(s.sourceTopics))
 	ticker := time.NewTicker(max(time.Second, min(s.config.SessionTimeout/2, 30*time.Second)))
@@ -41,17 +41,22 @@ func (s *session) watchSources(ctx context.Context) {
 func changed(names []string, was, is map[string]wire.Topic) error {
 	var all []error
 	for _, name := range names {
-		if t, ok := is[name]; ok && t.Partitions != was[name].Partitions {
-			all = append(all, fmt.Errorf("topic %s has %d partitions now and had %d", name, t.Partitions, was[name].Partitions))
+		t, ok := is[name]
+		switch before := was[name]; {
+		case !ok:
+		case t.ID != before.ID && t.ID != "" && before.ID != "":
+			all = append(all, madeAnew("topic "+name, before.ID, t.ID, ""))
+		case t.Partitions != before.Partitions:
+			all = append(all, fmt.Errorf("topic %s has %d partitions now and had %d", name, t.Partitions, before.Partitions))
 		}
 	}
 	return errors.Join(all...)
 }
 
-// leave ends the session at a checkpoint, for a new one that counts partitions anew: it takes the new ones in, or says why it cannot, because state is
-// kept by partition.
+// leave ends the session at a checkpoint, for a new one that looks at topics anew: it takes new partitions in, or says why it cannot, because state is
+// kept by partition; and its positions are in the topic that was, which it compares.
 func (s *session) leave(why error) error {
-	s.app.log.Warn("stopping at a checkpoint to begin with the new partitions", "error", why)
+	s.app.log.Warn("stopping at a checkpoint to begin with what the topics are now", "error", why)
 	if err := s.finish(); err != nil {
 		return err
 	}

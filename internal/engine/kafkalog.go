@@ -86,7 +86,7 @@ func openKafkaLog(ctx context.Context, s *session) (*kafkaLog, error) {
 	if err := s.ensureTopics(ctx); err != nil {
 		return nil, err
 	}
-	if err := s.verifySources(); err != nil {
+	if err := errors.Join(s.verifySources(), s.learnIDs(ctx)); err != nil {
 		return nil, err
 	}
 	if err := l.sit(ctx); err != nil {

@@ -32,11 +32,14 @@ func openCommitLog(ctx context.Context, s *session) (commitLog, error) {
 		return l, err
 	}
 	s.owned = s.refs
+	if err := s.learnIDs(ctx); err != nil {
+		return nil, err
+	}
 	return &localLog{s: s, db: s.base.db}, nil
 }
 
 // recover reads the record of every task.
-func (l *localLog) recover(_ context.Context, refs []taskRef) (*saved, error) {
+func (l *localLog) recover(ctx context.Context, refs []taskRef) (*saved, error) {
 	out := &saved{tasks: map[string]*taskRecord{}}
 	if l.db == nil {
 		return out, nil
@@ -51,6 +54,9 @@ func (l *localLog) recover(_ context.Context, refs []taskRef) (*saved, error) {
 			return nil, fmt.Errorf("task %s: %w", t.name(), err)
 		}
 		if rec != nil {
+			if err := l.s.checkTopics(ctx, t, rec); err != nil {
+				return nil, fmt.Errorf("task %s: %w", t.name(), err)
+			}
 			out.tasks[t.name()] = rec
 			out.n = max(out.n, rec.n)
 		}

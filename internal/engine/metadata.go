@@ -14,14 +14,15 @@ import (
 
 // metadata is what a committed position says beside its offset: text, for that is what Kafka takes, and less than its 4,096 bytes.
 //
-//	version;checkpoint;watermark;latest time;changelogs' next offsets;upstream tasks' watermarks
+//	version;checkpoint;watermark;latest time;changelogs' next offsets;topic's id;upstream tasks' watermarks
 //
-// Lists have commas. An offset is behind the tag of its store. Upstream watermarks are relative to the input's own, empty when there is
+// Version 1 has no topic's id. Lists have commas. An offset is behind the tag of its store. Upstream watermarks are relative to the input's own, empty when there is
 // none yet, and end with i or e when that task is idle or has ended.
 type metadata struct {
 	n          uint64
 	mark       task.Mark
 	changelogs targets
+	topic      string // the id of the topic that the position is in; "" when it was not known
 	upstream   []task.Mark
 }
 
@@ -37,14 +38,14 @@ const maxMetadata = 4000
 
 func (m metadata) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "1;%d;%d;%d;", m.n, m.mark.W, m.mark.High)
+	fmt.Fprintf(&b, "2;%d;%d;%d;", m.n, m.mark.W, m.mark.High)
 	for i, tag := range slices.Sorted(maps.Keys(m.changelogs)) {
 		if i > 0 {
 			b.WriteByte(',')
 		}
 		fmt.Fprintf(&b, "%x=%d", tag, m.changelogs[tag])
 	}
-	b.WriteByte(';')
+	fmt.Fprintf(&b, ";%s;", escapeID.Replace(m.topic))
 	text := b.String()
 	for i, u := range m.upstream {
 		if i > 0 {
@@ -65,6 +66,9 @@ func (m metadata) String() string {
 	}
 	return b.String()
 }
+
+// escapeID keeps an id, of which nothing is known but that it is text, from ending its field.
+var escapeID = strings.NewReplacer(";", "_")
 
 // saysAnew reports whether one position's metadata differs from another's in more than the number of its checkpoint: an app that has nothing
 // to do commits nothing.
@@ -94,7 +98,11 @@ func parseMetadata(text string) (m metadata, err error) {
 		return m, nil // committed by someone else: an operator's reset has no metadata
 	}
 	f := strings.Split(text, ";")
-	if len(f) != 6 || f[0] != "1" {
+	switch {
+	case len(f) == 7 && f[0] == "2":
+		m.topic = f[5]
+	case len(f) == 6 && f[0] == "1":
+	default:
 		return m, fmt.Errorf("position metadata %q is of another version", text)
 	}
 	m.n, err = strconv.ParseUint(f[1], 10, 64)
@@ -114,8 +122,8 @@ func parseMetadata(text string) (m metadata, err error) {
 			m.changelogs[uint32(n)] = number(offset)
 		}
 	}
-	if f[5] != "" {
-		for u := range strings.SplitSeq(f[5], ",") {
+	if last := f[len(f)-1]; last != "" {
+		for u := range strings.SplitSeq(last, ",") {
 			mark := task.NewMark()
 			u, mark.Ended = strings.CutSuffix(u, "e")
 			u, mark.Idle = strings.CutSuffix(u, "i")

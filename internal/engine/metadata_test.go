@@ -21,22 +21,31 @@ func TestMetadataReadsWhatItWrites(t *testing.T) {
 		"upstream":      {n: 1, mark: at(1_700_000_000_000), upstream: []task.Mark{at(1_700_000_000_000), none, idle, ended}},
 		"none upstream": {n: 1, mark: none, upstream: []task.Mark{none, at(3), none}},
 		"far apart":     {n: 1, mark: at(math.MaxInt64), upstream: []task.Mark{at(math.MinInt64 + 1), at(math.MaxInt64)}},
-		"both":          {n: 1, mark: at(-5), changelogs: targets{7: 3}, upstream: []task.Mark{at(-5), at(10)}},
+		"topic":         {n: 1, mark: none, topic: "AbC-_9"},
+		"both":          {n: 1, topic: "t", mark: at(-5), changelogs: targets{7: 3}, upstream: []task.Mark{at(-5), at(10)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := parseMetadata(m.String())
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got.n != m.n || got.mark != m.mark || !maps.Equal(got.changelogs, m.changelogs) || !slices.Equal(got.upstream, m.upstream) {
+			if got.n != m.n || got.mark != m.mark || got.topic != m.topic || !maps.Equal(got.changelogs, m.changelogs) || !slices.Equal(got.upstream, m.upstream) {
 				t.Errorf("%q is read as %+v, want %+v", m, got, m)
 			}
 		})
 	}
 }
 
+// What an older version has committed is read.
+func TestMetadataOfVersionOne(t *testing.T) {
+	m, err := parseMetadata("1;7;100;200;a=5,b=6;1,,2i,3e")
+	if err != nil || m.n != 7 || m.mark.W != 100 || m.changelogs[0xb] != 6 || len(m.upstream) != 4 || m.topic != "" {
+		t.Errorf("%+v, %v", m, err)
+	}
+}
+
 func TestMetadataIsNeverTooLong(t *testing.T) {
-	m := metadata{mark: task.NewMark(), changelogs: targets{7: 5}}
+	m := metadata{mark: task.NewMark(), changelogs: targets{7: 5}, topic: "ErmGDIvQQZKRUDHOhG8Tvw"}
 	for i := range int64(1000) {
 		m.upstream = append(m.upstream, task.Mark{W: 1_700_000_000_000 + i, High: 1_700_000_000_000 + i})
 	}
@@ -45,13 +54,13 @@ func TestMetadataIsNeverTooLong(t *testing.T) {
 		t.Fatalf("%d bytes", len(text))
 	}
 	got, err := parseMetadata(text)
-	if err != nil || len(got.upstream) != 0 || len(got.changelogs) != 1 {
+	if err != nil || len(got.upstream) != 0 || got.topic != m.topic || len(got.changelogs) != 1 {
 		t.Errorf("%q is read as %+v, %v", text, got, err)
 	}
 }
 
 func TestMetadataSaysWhatIsWrong(t *testing.T) {
-	for _, bad := range []string{"2;1;1;1;;", "1;1;1;1;", "1;x;1;1;;", "1;1;1;1;a;", "1;1;1;1;x=1;", "1;1;1;1;;5x", "hello"} {
+	for _, bad := range []string{"3;1;1;1;;;", "2;1;1;1;;", "1;1;1;1;;;", "1;1;1;1;", "1;x;1;1;;", "1;1;1;1;a;", "1;1;1;1;x=1;", "1;1;1;1;;5x", "hello"} {
 		if _, err := parseMetadata(bad); err == nil || !strings.Contains(err.Error(), bad) {
 			t.Errorf("%q: error %v", bad, err)
 		}
@@ -60,6 +69,7 @@ func TestMetadataSaysWhatIsWrong(t *testing.T) {
 
 func FuzzParseMetadata(f *testing.F) {
 	f.Add("1;7;100;200;a=5,b=6;1,,2i,3e")
+	f.Add("2;7;100;200;a=5,b=6;id;1,,2i,3e")
 	f.Add("")
 	f.Fuzz(func(t *testing.T, text string) {
 		m, err := parseMetadata(text)

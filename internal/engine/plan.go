@@ -51,7 +51,9 @@ type Source struct {
 	Partitions func(ctx context.Context, env connector.Env) (int, error)
 	Open       func(ctx context.Context, env connector.Env, partition int, from connector.Position) (task.Reader, error)
 	Positions  wire.Positions // nil when its positions cannot be committed to a group
-	Headers    bool           // something behind it looks at headers
+	// Topics describes the topics it reads, on whatever cluster they are. It may know none.
+	Topics  func(ctx context.Context, env connector.Env) (map[string]wire.Topic, error)
+	Headers bool // something behind it looks at headers
 }
 
 // An Exchange carries records from one sub-topology to another, or to itself.

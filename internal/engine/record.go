@@ -23,6 +23,7 @@ type inputRecord struct {
 	position connector.Position
 	mark     task.Mark
 	upstream []task.Mark // of an exchange's senders; kept with positions alone
+	topics   []topicID   // that the position is in
 }
 
 type handleRecord struct {
@@ -30,14 +31,15 @@ type handleRecord struct {
 	handle connector.Handle
 }
 
-// recordVersion is the first byte of an encoded task record. A version reads its own and the one before; 2 has watermarks of nodes.
-const recordVersion = 2
+// recordVersion is the first byte of an encoded task record. A version reads its own and those before: 2 has watermarks of nodes, 3 ids of topics.
+const recordVersion = 3
 
 // recordOf is the record of a task's part.
 func recordOf(p *prepared) *taskRecord {
 	rec := &taskRecord{n: p.cut.N, nodes: p.cut.Nodes}
 	for i, in := range p.r.t.Inputs {
-		rec.inputs = append(rec.inputs, inputRecord{name: in.State().Name, position: p.cut.Positions[i], mark: p.cut.Marks[i]})
+		name := in.State().Name
+		rec.inputs = append(rec.inputs, inputRecord{name: name, position: p.cut.Positions[i], mark: p.cut.Marks[i], topics: p.r.s.inputIDs(p.r.sub, name)})
 	}
 	for i, h := range p.handles {
 		if h != nil {
@@ -115,6 +117,10 @@ func (r *taskRecord) append(b []byte) []byte {
 		b = appendString(b, string(in.position))
 		b = binary.AppendVarint(b, in.mark.W)
 		b = binary.AppendVarint(b, in.mark.High)
+		b = binary.AppendUvarint(b, uint64(len(in.topics)))
+		for _, t := range in.topics {
+			b = appendString(appendString(b, t.topic), t.id)
+		}
 	}
 	b = binary.AppendUvarint(b, uint64(len(r.handles)))
 	for _, h := range r.handles {
@@ -134,7 +140,7 @@ func appendString(b []byte, s string) []byte {
 
 // decodeRecord is the inverse of append.
 func decodeRecord(b []byte) (*taskRecord, error) {
-	if len(b) == 0 || b[0] < recordVersion-1 || b[0] > recordVersion {
+	if len(b) == 0 || b[0] < 1 || b[0] > recordVersion {
 		return nil, fmt.Errorf("task record: version %v is not %d: it was written by another version of weir", b[:min(1, len(b))], recordVersion)
 	}
 	d := decoder{b: b[1:]}
@@ -142,6 +148,11 @@ func decodeRecord(b []byte) (*taskRecord, error) {
 	for range d.count() {
 		in := inputRecord{name: d.string(), position: connector.Position(d.string())}
 		in.mark.W, in.mark.High = d.varint(), d.varint()
+		if b[0] >= 3 {
+			for range d.count() {
+				in.topics = append(in.topics, topicID{d.string(), d.string()})
+			}
+		}
 		r.inputs = append(r.inputs, in)
 	}
 	for range d.count() {

@@ -12,7 +12,7 @@ func sampleRecord() *taskRecord {
 	return &taskRecord{
 		n: 42,
 		inputs: []inputRecord{
-			{name: "clicks", position: "1:7", mark: task.Mark{W: -5, High: 1 << 40}},
+			{name: "clicks", position: "1:7", mark: task.Mark{W: -5, High: 1 << 40}, topics: []topicID{{"clicks", "id-1"}}},
 			{name: "lines", position: "", mark: task.NewMark()},
 		},
 		handles: []handleRecord{{"files", connector.Handle("part-0001")}},
@@ -31,8 +31,24 @@ func TestTaskRecordsReadWhatTheyWrite(t *testing.T) {
 			t.Errorf("input %s: got %q %+v", in.name, got.position(in.name), m)
 		}
 	}
+	if !reflect.DeepEqual(got.inputs[0].topics, want.inputs[0].topics) || got.inputs[1].topics != nil {
+		t.Errorf("ids: %+v", got.inputs)
+	}
 	if got.position("other") != "" || len(got.handlesOf("other")) != 0 || len(got.handlesOf("files")) != 1 {
 		t.Errorf("what is not there: %+v", got)
+	}
+}
+
+// Records that older versions have written are read.
+func TestTaskRecordsOfOlderVersions(t *testing.T) {
+	for version, text := range map[string]string{
+		"1": "\x01\x2a\x01\x06clicks\x031:7\x09\x0a\x00",
+		"2": "\x02\x2a\x01\x06clicks\x031:7\x09\x0a\x00\x01\x01w\x06",
+	} {
+		r, err := decodeRecord([]byte(text))
+		if err != nil || r.n != 42 || r.position("clicks") != "1:7" || r.mark("clicks").W != -5 || len(r.nodes) != int(version[0]-'1') {
+			t.Errorf("version %s: %+v, %v", version, r, err)
+		}
 	}
 }
 

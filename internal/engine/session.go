@@ -42,9 +42,10 @@ type session struct {
 
 	topics       map[string]wire.Topic // internal ones
 	sourceTopics map[string]wire.Topic
-	sourceNames  map[*Source][]string  // topics of sources on the app's cluster
-	followers    []*follower           // of global tables
-	releasing    []wire.TopicPartition // revoked, and not yet given up
+	sourceNames  map[*Source][]string   // topics of sources on the app's cluster
+	topicIDs     map[inputKey][]topicID // that inputs read
+	followers    []*follower            // of global tables
+	releasing    []wire.TopicPartition  // revoked, and not yet given up
 
 	n        uint64      // the last checkpoint begun
 	inflight *checkpoint // not committed yet

@@ -60,6 +60,7 @@ func (b *Broker) DeleteTopic(name string) {
 	if err != nil {
 		b.t.Fatalf("kafkatest: deleting topic %s: %v", name, err)
 	}
+	b.client.PurgeTopicsFromClient(name) // it would write to the one that was
 }
 
 // Topics lists the topics whose names start with prefix, and how many partitions each has.

@@ -24,3 +24,9 @@ type Positions interface {
 	Offsets(partition int, position string) []TopicOffset
 	Position(partition int, offsets []TopicOffset) string
 }
+
+// Losing is implemented by sources that say where they go on when what they were to read next is gone.
+type Losing interface {
+	// WhenLost is the place, or false when that is to stop the app.
+	WhenLost() (Where, bool)
+}
