@@ -55,8 +55,9 @@ bench-nexmark: ## the Nexmark queries
 # script in testdata, which is a test from then on.
 soak: ## an hour of load with kills in it, watching memory and goroutines (SOAK=10m for less), or SEEDS=1000 seeds of faults
 ifdef SEEDS
-	$(GO) test ./internal/faults ./internal/crashtest -p $(P) -timeout 24h -run 'TestSeeds|TestBrokerSeeds' -v -args -keep \
-		-seed $(or $(FROM),0) -seeds $(SEEDS) -brokerseeds $$(( ($(SEEDS) + 9) / 10 ))
+	$(GO) test ./internal/faults -timeout 24h -run TestSeeds -v -args -keep -seed $(or $(FROM),0) -seeds $(SEEDS)
+	$(GO) test ./internal/crashtest -timeout 24h -run 'TestSeeds|TestBrokerSeeds|TestSameHoweverItRuns' -v -args -keep \
+		-seed $(or $(FROM),0) -seeds $(SEEDS) -brokerseeds $$(( ($(SEEDS) + 9) / 10 )) -topologies $(SEEDS)
 else
 	cd benchmarks && $(GO) run ./cmd/weirbench soak -for $(or $(SOAK),1h)
 endif

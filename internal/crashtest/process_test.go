@@ -35,7 +35,12 @@ type process struct {
 const session = 15 * time.Second
 
 // step does a bit of work and takes a checkpoint. What fails is recovered from; it reports whether nothing did.
-func (p *process) step() bool {
+func (p *process) step() bool { return p.does((*engine.Driver).Checkpoint) }
+
+// work is step without the checkpoint.
+func (p *process) work() bool { return p.does((*engine.Driver).Poll) }
+
+func (p *process) does(what func(*engine.Driver) error) bool {
 	if p.frozen > 0 || p.down > 0 {
 		p.frozen, p.down = max(0, p.frozen-1), max(0, p.down-1)
 		if p.frozen == 0 {
@@ -50,7 +55,7 @@ func (p *process) step() bool {
 			return false
 		}
 	}
-	err := p.d.Checkpoint()
+	err := what(p.d)
 	if err != nil {
 		p.recover(err)
 	}

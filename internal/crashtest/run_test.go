@@ -1,10 +1,12 @@
 package crashtest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,6 +27,20 @@ type scenario struct {
 	members int                    // processes; 0 is one
 	far     bool                   // topic out is on a second cluster
 	in      map[string]string      // settings of the topic in; then its records are of the time they are written at
+
+	// For topologies that a seed draws. Zero is what the constants below say.
+	partitions int      // of topics
+	input      []given  // what is sent; nil is records of the topic in
+	outputs    []string // further topics to write to
+	chunk      int      // how much of the input comes between two checkpoints
+	lazy       int      // of so many chances for a checkpoint one is taken
+	settling   int      // checkpoints until what the last record caused has come out
+}
+
+// A given is a record of the input.
+type given struct {
+	at  wire.TopicPartition
+	rec wire.Record
 }
 
 const (
@@ -67,6 +83,7 @@ type world struct {
 	rand  *rand.Rand                       // what the processes go through
 	sink  *memory.Collector[string, int64] // outside of the cluster
 	procs []*process
+	input []given
 	sent  int
 	why   []error // of recoveries
 }
@@ -117,8 +134,18 @@ func newWorld(s scenario, seed uint64, j faults.Judge) (*world, error) {
 	if s.in != nil {
 		in = s.in
 	}
-	if err := errors.Join(w.c.Create("in", partitions, in), w.far.Create("out", partitions, forever)); err != nil {
-		return nil, err
+	if w.input = s.input; w.input == nil {
+		w.input = w.usual()
+	}
+	for _, topic := range w.topicsIn() {
+		if err := w.c.Create(topic, cmp.Or(s.partitions, partitions), in); err != nil {
+			return nil, err
+		}
+	}
+	for _, topic := range append([]string{"out"}, s.outputs...) {
+		if err := w.far.Create(topic, cmp.Or(s.partitions, partitions), forever); err != nil {
+			return nil, err
+		}
 	}
 	w.judge(j)
 	return w, nil
@@ -148,7 +175,11 @@ func (w *world) drive(disturbed bool) error {
 			} else {
 				p.wake()
 			}
-			p.step()
+			if w.s.lazy > 0 && w.rand.IntN(w.s.lazy) > 0 {
+				p.work()
+			} else {
+				p.step()
+			}
 		}
 		if n := len(w.why); n > patience*len(w.procs) {
 			return fmt.Errorf("no progress; the last reasons: %w", errors.Join(w.why[n-5:]...))
@@ -157,15 +188,24 @@ func (w *world) drive(disturbed bool) error {
 	return nil
 }
 
+// usual is the input of most scenarios.
+func (w *world) usual() (all []given) {
+	for i := range records {
+		at := eventTime.Add(time.Duration(i) * time.Second)
+		r := wire.Record{Time: at.UnixMilli(), Key: []byte(key(i)), Value: []byte(value(i))}
+		all = append(all, given{wire.TopicPartition{Topic: "in", Partition: int32(i % keys % partitions)}, r})
+	}
+	return all
+}
+
 // send puts a chunk of records in.
 func (w *world) send() error {
-	for range min(chunk, records-w.sent) {
-		at := eventTime.Add(time.Duration(w.sent) * time.Second)
+	for range min(cmp.Or(w.s.chunk, chunk), len(w.input)-w.sent) {
+		g := w.input[w.sent]
 		if w.s.in != nil {
-			at = w.c.Now()
+			g.rec.Time = w.c.Now().UnixMilli()
 		}
-		r := wire.Record{Time: at.UnixMilli(), Key: []byte(key(w.sent)), Value: []byte(value(w.sent))}
-		if _, err := w.c.Append("in", int32(w.sent%keys%partitions), r); err != nil {
+		if _, err := w.c.Append(g.at.Topic, g.at.Partition, g.rec); err != nil {
 			return err
 		}
 		w.sent++
@@ -178,10 +218,10 @@ const settling = 6
 
 // done reports whether everything was sent and committed, by what the group says.
 func (w *world) done() bool {
-	if w.sent < records || w.behind() {
+	if w.sent < len(w.input) || w.behind() {
 		return false
 	}
-	for range settling {
+	for range cmp.Or(w.s.settling, settling) {
 		w.advance(2 * time.Second)
 		for _, p := range w.procs {
 			if !p.step() {
@@ -194,9 +234,9 @@ func (w *world) done() bool {
 
 // behind reports whether a topic that the app reads has records that are not committed as read.
 func (w *world) behind() bool {
-	committed := w.c.Committed("app")
+	committed, input := w.c.Committed("app"), w.topicsIn()
 	for topic, n := range w.c.Topics() {
-		if topic != "in" && !strings.HasSuffix(topic, "-repartition") {
+		if !slices.Contains(input, topic) && !strings.HasSuffix(topic, "-repartition") {
 			continue
 		}
 		for p := range int32(n) {
@@ -217,6 +257,16 @@ func (w *world) behind() bool {
 		}
 	}
 	return false
+}
+
+// topicsIn are those of the input.
+func (w *world) topicsIn() (names []string) {
+	for _, g := range w.input {
+		if !slices.Contains(names, g.at.Topic) {
+			names = append(names, g.at.Topic)
+		}
+	}
+	return names
 }
 
 // stop ends all processes as they should end, and reports whether they did.
@@ -254,5 +304,5 @@ func (w *world) judged() error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(w.s.check(out, w), oracle.NoLag(ctx, l, "app", "in"))
+	return errors.Join(w.s.check(out, w), oracle.NoLag(ctx, l, "app", w.topicsIn()...))
 }
