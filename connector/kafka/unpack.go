@@ -24,9 +24,16 @@ func (d *dialer) unpack(w wish, answer *block) (b *wire.Batch, inside bool, err 
 	next := w.from
 	into := records.Get().(*[]wire.Record)
 	list := (*into)[:0]
+	var expanded []*buffer
+	free := func() {
+		putRecords(into, list)
+		for _, in := range expanded {
+			in.release()
+		}
+	}
 	defer func() {
 		if b == nil {
-			putRecords(into, list)
+			free()
 		}
 	}()
 	dropped := newAborted(w.how.Committed, answer.aborted)
@@ -43,11 +50,14 @@ func (d *dialer) unpack(w wish, answer *block) (b *wire.Batch, inside bool, err 
 		if dropped.drops(&rb) {
 			continue
 		}
-		plain, err := d.codecs.expand(rb.compression(), rb.records)
+		plain, in, err := d.codecs.expand(&d.buffers, rb.compression(), rb.records, expandMost)
 		if err != nil {
 			return nil, false, fmt.Errorf("the batch at offset %d: %w", rb.first, err)
 		}
-		inside = inside || rb.compression() == wire.None
+		if in != nil {
+			expanded = append(expanded, in)
+		}
+		inside = inside || in == nil
 		list = slices.Grow(list, min(max(rb.count, 0), len(plain)/leastRecord+1))
 		if list, err = rb.appendTo(list, plain, w.from, w.how.Headers); err != nil {
 			return nil, false, err
@@ -62,7 +72,7 @@ func (d *dialer) unpack(w wish, answer *block) (b *wire.Batch, inside bool, err 
 	}
 	b.Bytes += recordSize * len(list)
 	b.Free = func() {
-		putRecords(into, list)
+		free()
 		b.Records = nil
 	}
 	return b, inside && len(list) > 0, nil
