@@ -53,7 +53,7 @@ func kafka(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := g.parse(f, args, map[string]string{"benchtime": "20000x"}); err != nil {
+	if err := g.parse(f, args, map[string]string{"benchtime": "1x"}); err != nil {
 		return err
 	}
 	s := g.suite()
