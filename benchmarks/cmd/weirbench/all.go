@@ -36,6 +36,7 @@ var plan = []step{
 	{"restore-10m", 10 * time.Minute, "restore -as restore-10m", "-keys 10000000 -rounds 1"},
 	{"micro-10m", 8 * time.Minute, "micro -as micro-10m -only-state", "-keys 10000000 -rounds 1"},
 	{"rebalance-64", 6 * time.Minute, "rebalance -as rebalance-64 -partitions 64", "-rounds 2"},
+	{"limits", 2 * time.Minute, "limits", "-rounds 3"},
 	{"soak", 3 * time.Minute, "soak", "-for 2m"},
 }
 

@@ -10,6 +10,7 @@
 //	weirbench restore   [-keys 1000000]              state back from its changelog
 //	weirbench rebalance [-partitions 8]              the longest silence when processes come and go
 //	weirbench soak      [-for 1h]                    weir under load, killed again and again
+//	weirbench limits                                 copying, fsync, Kafka's own performance tests
 //	weirbench report                                 the figures in docs/benchmarks.md from benchmarks/results
 //
 // Every suite has -quick (small, shows that it works), -rounds, -as NAME, -results DIR and -logs DIR. It is run inside a checkout.
@@ -31,7 +32,7 @@ func suites() map[string]func(context.Context, []string) error {
 	return map[string]func(context.Context, []string) error{
 		"all": all, "report": reportAll,
 		"micro": micro, "kafka": kafka, "peers": peers, "nexmark": nexmark,
-		"latency": latency, "restore": restore, "rebalance": rebalance, "soak": soak,
+		"latency": latency, "restore": restore, "rebalance": rebalance, "soak": soak, "limits": limits,
 	}
 }
 
@@ -39,7 +40,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if len(os.Args) < 2 || suites()[os.Args[1]] == nil {
-		fmt.Fprintln(os.Stderr, "usage: weirbench all | micro | kafka | peers | nexmark | latency | restore | rebalance | soak | report [flags]; -h after one of them lists its flags")
+		fmt.Fprintln(os.Stderr, "usage: weirbench all | micro | kafka | peers | nexmark | latency | restore | rebalance | soak | limits | report [flags]; -h after one of them lists its flags")
 		os.Exit(2)
 	}
 	err := suites()[os.Args[1]](ctx, os.Args[2:])
