@@ -17,7 +17,7 @@ func TestQueriesAgainstAnswers(t *testing.T) {
 	g := event.New(event.Config{PerSecond: 1000})
 	for _, q := range Queries() {
 		if q.Clock {
-			continue // its last windows close when the input has ended and the clock goes on, which streamtest can do
+			continue // its last windows close when the input has ended and the clock goes on: clock_test.go
 		}
 		for _, partitions := range []int{1, 3} {
 			t.Run(fmt.Sprintf("%s/%d", q.Name, partitions), func(t *testing.T) {

@@ -42,6 +42,13 @@ public final class Event {
     public String extra;
 
     public Auction() {}
+
+    /** As Go prints it. */
+    @Override
+    public String toString() {
+      return "{ID:" + id + " Item:" + item + " Description:" + description + " InitialBid:" + initialBid + " Reserve:" + reserve
+          + " Time:" + time + " Expires:" + expires + " Seller:" + seller + " Category:" + category + " Extra:" + extra + "}";
+    }
   }
 
   public static final class Bid {
@@ -54,5 +61,36 @@ public final class Event {
     public String extra;
 
     public Bid() {}
+
+    /** An order in which only equal bids are equal, for queries that leave ties open. */
+    private int compareAll(Bid o) {
+      int c = Long.compare(price, o.price);
+      c = c != 0 ? c : Long.compare(time, o.time);
+      c = c != 0 ? c : Long.compare(auction, o.auction);
+      c = c != 0 ? c : Long.compare(bidder, o.bidder);
+      c = c != 0 ? c : channel.compareTo(o.channel);
+      c = c != 0 ? c : url.compareTo(o.url);
+      return c != 0 ? c : extra.compareTo(o.extra);
+    }
+
+    /** The higher price wins, then the earlier bid. */
+    int beats(Bid o) {
+      int c = Long.compare(price, o.price);
+      c = c != 0 ? c : Long.compare(o.time, time);
+      return c != 0 ? c : compareAll(o);
+    }
+
+    /** By time. */
+    int follows(Bid o) {
+      int c = Long.compare(time, o.time);
+      return c != 0 ? c : compareAll(o);
+    }
+
+    /** As Go prints it. */
+    @Override
+    public String toString() {
+      return "{Auction:" + auction + " Bidder:" + bidder + " Price:" + price + " Channel:" + channel + " URL:" + url + " Time:" + time
+          + " Extra:" + extra + "}";
+    }
   }
 }

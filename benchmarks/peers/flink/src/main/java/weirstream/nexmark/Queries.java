@@ -31,13 +31,16 @@ import org.apache.flink.streaming.api.windowing.assigners.TumblingEventTimeWindo
 import org.apache.flink.streaming.api.windowing.windows.TimeWindow;
 import org.apache.flink.util.Collector;
 
-/** The queries as a user of the DataStream API would write them. What each must return is in the Go package answer. */
+/**
+ * The queries as a user of the DataStream API would write them; those with a function of some size are in classes of their own. What each
+ * must return is in the Go package answer.
+ */
 final class Queries {
   private Queries() {}
 
   private static final Duration TEN = Duration.ofSeconds(10);
 
-  private static SingleOutputStreamOperator<Event.Bid> bids(DataStream<Event> in) {
+  static SingleOutputStreamOperator<Event.Bid> bids(DataStream<Event> in) {
     return in.filter(e -> e.bid != null).map(e -> e.bid);
   }
 
@@ -45,7 +48,7 @@ final class Queries {
     return in.filter(e -> e.person != null).map(e -> e.person);
   }
 
-  private static SingleOutputStreamOperator<Event.Auction> auctions(DataStream<Event> in) {
+  static SingleOutputStreamOperator<Event.Auction> auctions(DataStream<Event> in) {
     return in.filter(e -> e.auction != null).map(e -> e.auction);
   }
 
