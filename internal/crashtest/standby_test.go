@@ -1,12 +1,15 @@
 package crashtest
 
 import (
+	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/weirstream/weir/internal/faults"
+	"github.com/weirstream/weir/internal/wire"
 )
 
 // counter is the sum of a counter over all labels.
@@ -75,6 +78,69 @@ func TestPromotionRestoresTheTail(t *testing.T) {
 	}
 	if err := w.drive(false); err != nil {
 		t.Fatal(err)
+	}
+	w.stops(t)
+	if err := w.judged(); err != nil {
+		t.Error(err)
+	}
+}
+
+// garbled is a connection on which what the group says of one partition cannot be read.
+type garbled struct {
+	wire.Log
+	at wire.TopicPartition
+	on *bool
+}
+
+func (g garbled) Committed(ctx context.Context, group string, of []wire.TopicPartition) (map[wire.TopicPartition]wire.Committed, error) {
+	found, err := g.Log.Committed(ctx, group, of)
+	if c, ok := found[g.at]; ok && *g.on {
+		c.Metadata = "nonsense"
+		found[g.at] = c
+	}
+	return found, err
+}
+
+// TestCopyOfWhichNothingCanBeSaid: a copy whose committed place cannot be read lacks who knows how much. Its task stays where it runs, and the other
+// copies go on.
+func TestCopyOfWhichNothingCanBeSaid(t *testing.T) {
+	w, err := newWorld(scenario{name: "unsaid", build: count, check: sums, config: standby, members: 2}, 0, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	has, follows := w.procs[0], w.procs[1]
+	in := wire.TopicPartition{Topic: "in", Partition: 2}
+	on := true
+	follows.through = func(l wire.Log) wire.Log { return garbled{l, in, &on} }
+	w.procs = []*process{has}
+	for w.sent < records-chunk {
+		if err := w.send(); err != nil {
+			t.Fatal(err)
+		}
+		w.rest(t)
+	}
+	w.procs = []*process{has, follows}
+	w.rest(t)
+	copies := follows.d.Status().Standbys
+	if len(copies) < 2 {
+		t.Fatalf("%d copies are kept: %+v", len(copies), copies)
+	}
+	for _, c := range copies {
+		if unsaid := strings.HasSuffix(c.Task, "/2"); unsaid != (c.Err != nil) || unsaid != (c.Lag < 0) {
+			t.Errorf("copy of %s: lacks %d, error %v", c.Task, c.Lag, c.Err)
+		}
+	}
+	if !slices.ContainsFunc(has.running(), func(name string) bool { return strings.HasSuffix(name, "/2") }) {
+		t.Errorf("it runs %v without what it should have kept", has.running())
+	}
+	on = false
+	if err := w.drive(false); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range follows.d.Status().Standbys {
+		if c.Err != nil || c.Lag != 0 {
+			t.Errorf("copy of %s: lacks %d, error %v", c.Task, c.Lag, c.Err)
+		}
 	}
 	w.stops(t)
 	if err := w.judged(); err != nil {
