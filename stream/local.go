@@ -14,6 +14,7 @@ type item[K, V any] struct {
 	k       K
 	v       V
 	time    int64
+	after   int64 // how far event time was upstream, if the record is behind that
 	headers connector.Headers
 	noKey   bool
 }
@@ -63,7 +64,7 @@ func (o *localOut[K, V]) receive(c *task.Context, k K, v V) {
 		o.pending[p] = make([]item[K, V], 0, o.size)
 	}
 	c.Effects++
-	o.pending[p] = append(o.pending[p], item[K, V]{k, v, c.Time, c.Headers, c.NoKey})
+	o.pending[p] = append(o.pending[p], item[K, V]{k, v, c.Time, behind(c, o.node), c.Headers, c.NoKey})
 	if len(o.pending[p]) >= localBatchSize {
 		o.send(p, 0)
 	}
@@ -199,6 +200,11 @@ func (l *localIn[K, V]) Run(until int64, budget int) (done int) {
 			it := &b.items[c.i]
 			if it.time > until {
 				return done
+			}
+			if it.after > c.mark.W {
+				c.mark.W = it.after
+				l.advance()
+				l.task.Advance()
 			}
 			ctx.Time, ctx.Headers, ctx.NoKey = it.time, it.headers, it.noKey
 			ctx.Origin = connector.Origin{Topic: l.name, Partition: int32(l.task.Partition), Offset: -1}

@@ -49,11 +49,12 @@ type setting struct {
 	memory     int64 // 0: the default
 	checkpoint int   // about every so many records
 	crash      int   // about every so many records; 0: never
+	kafka      bool  // exchanges are topics, and time passes so that watermarks cross them
 	seed       uint64
 }
 
 func (s setting) String() string {
-	return fmt.Sprintf("%d partitions, memory %d, checkpoint %d, crash %d, seed %d", s.partitions, s.memory, s.checkpoint, s.crash, s.seed)
+	return fmt.Sprintf("%d partitions, memory %d, checkpoint %d, crash %d, kafka %t, seed %d", s.partitions, s.memory, s.checkpoint, s.crash, s.kafka, s.seed)
 }
 
 // settings are the ways that every test of this kind takes.
@@ -66,6 +67,9 @@ func settings() []setting {
 		{partitions: 1, checkpoint: 20, crash: 40, seed: 4},
 		{partitions: 2, checkpoint: 5, crash: 30, memory: 4 << 10, seed: 5},
 		{partitions: 8, checkpoint: 25, crash: 60, seed: 6},
+		{partitions: 1, checkpoint: 10, kafka: true, seed: 7},
+		{partitions: 2, checkpoint: 7, crash: 40, memory: 4 << 10, kafka: true, seed: 8},
+		{partitions: 8, checkpoint: 30, crash: 80, kafka: true, seed: 9},
 	}
 }
 
@@ -77,6 +81,9 @@ func run[K, V any](t *testing.T, s setting, build func(b *stream.Builder), input
 	build(b)
 	d := streamtest.New(t, b, streamtest.Partitions(s.partitions), streamtest.ManualCheckpoints(), streamtest.Config(func(c *stream.Config) {
 		c.MemoryBytes = s.memory
+		if s.kafka {
+			c.Exchange = stream.Kafka
+		}
 	}))
 	ins := map[string]*streamtest.In[string, int64]{}
 	type sent struct {
@@ -101,6 +108,9 @@ func run[K, V any](t *testing.T, s setting, build func(b *stream.Builder), input
 	out := d.Out[K, V]("out")
 	for _, e := range all {
 		ins[e.to].SendAt(time.UnixMilli(e.at), e.key, e.value)
+		if s.kafka && r.IntN(5) == 0 {
+			d.Advance(time.Duration(r.IntN(700)) * time.Millisecond)
+		}
 		switch {
 		case s.crash > 0 && r.IntN(s.crash) == 0:
 			d.Crash()

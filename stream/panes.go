@@ -62,6 +62,7 @@ type panes[K, R any, WK window.KeyOf[K]] struct {
 	reject  rejection
 	noKey   func(int64)
 
+	floor  int64     // the watermark that has closed what was closed before a restart, by whatever grace
 	pane   span.Span // of the record before, and
 	run    span.Run  // its windows
 	groups []closing // that have rows, in order
@@ -77,10 +78,11 @@ var noGroup = closing{group: task.MinTime}
 func newPanes[K, R any, WK window.KeyOf[K]](in *instance, spec *span.Spec, merge func(k K, a, b R) R) *panes[K, R, WK] {
 	p := &panes[K, R, WK]{strips: stripsOf[K, R, WK](in, in.node, spec, merge), next: changes[WK, R](in), ctx: &in.task.Context, node: in.self(),
 		guarded: !in.failing(), reject: in.rejection(),
-		noKey: in.env.Count("weir_dropped_total", "node", in.node.Name, "reason", "no key"), hot: noGroup}
+		noKey: in.env.Count("weir_dropped_total", "node", in.node.Name, "reason", "no key"), hot: noGroup, floor: task.MinTime}
 	hooks := &p.node.Hooks
 	hooks.Watermark = p.advance
 	hooks.Start = p.start
+	hooks.Barrier = p.barrier
 	p.node.Delay(spec.Grace)
 	return p
 }
@@ -91,7 +93,7 @@ func (p *panes[K, R, WK]) open(t int64) span.Run {
 		p.pane = p.cut.Of(t)
 		p.run = p.cut.Windows(p.pane)
 	}
-	return p.spec.StillOpen(p.run, p.node.In())
+	return p.spec.StillOpen(p.run, max(p.floor, p.node.In()))
 }
 
 // opened notes that a group has a row that is in the window ending at end.
@@ -201,12 +203,24 @@ func (p *panes[K, R, WK]) move(group, key []byte, k K, list strip[R]) {
 	p.store.Set(e, list)
 }
 
-// start finds the groups that have rows, by stepping from each to the next. What the watermark of the last checkpoint has passed was closed by
-// it: a row that came into a group later has no part in that, though its panes may lie in it.
+// barrier notes which windows have closed: a row of a group has no part in those, though its panes may lie in them, and the grace that says
+// so may be another after a restart.
+func (p *panes[K, R, WK]) barrier() {
+	if w := p.node.In(); len(p.groups) > 0 && w != task.MinTime {
+		if end := p.cut.LastClosed(w); end > p.noted() {
+			p.note(end)
+		}
+	}
+}
+
+// start finds the groups that have rows, by stepping from each to the next. What had closed at the last checkpoint stays closed.
 func (p *panes[K, R, WK]) start() error {
-	closed, w := p.noted(), p.node.In()
-	if w != task.MinTime {
-		closed = max(closed, p.cut.LastClosed(w))
+	closed := p.noted()
+	if w := p.node.In(); closed == task.MinTime && w != task.MinTime { // written before barriers noted it
+		closed = p.cut.LastClosed(w)
+	}
+	if closed != task.MinTime {
+		p.floor = p.closes(closed)
 	}
 	for from := keys.End(noteKey()); ; {
 		group, ok := p.after(from)

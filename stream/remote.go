@@ -29,7 +29,8 @@ type remoteOut[K, V any] struct {
 	sent     task.Mark // the last mark that was written
 	sentAt   int64     // and when, by the wall clock
 	interval int64
-	idle     []bool // partitions whose last mark was an idle one
+	idle     []bool  // partitions whose last mark was an idle one
+	told     []int64 // by partition, how far a record was told that event time was
 }
 
 func (o *remoteOut[K, V]) receive(c *task.Context, k K, v V) {
@@ -64,11 +65,26 @@ func (o *remoteOut[K, V]) receive(c *task.Context, k K, v V) {
 		active.Idle = false
 		o.out.Append(p, c.Time, appendMark(nil, o.from, active), nil, nil)
 	}
+	if w := behind(c, o.node); w > o.told[p] {
+		o.told[p] = w
+		if w > o.sent.W {
+			o.out.Append(p, c.Time, appendMark(nil, o.from, task.Mark{W: w}), nil, nil)
+		}
+	}
 	if o.value == nil {
 		o.value = []byte{}
 	}
 	c.Effects++
 	o.out.Append(p, c.Time, key, o.value, c.Headers)
+}
+
+// behind is how far event time is at an exchange, for a record that is behind that; MinTime for any other. Whether the record is late for
+// somebody behind the exchange must not depend on whether a batch or a checkpoint happened to end before it, so it tells.
+func behind(c *task.Context, exchange *task.Node) int64 {
+	if w := exchange.In(); c.Time < w && w != task.MaxTime {
+		return w
+	}
+	return task.MinTime
 }
 
 // Flush has nothing to do: records are on their way, and marks go with barriers.

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/weirstream/weir/internal/task"
 	"github.com/weirstream/weir/internal/topology"
@@ -91,8 +92,10 @@ func makeRemoteOut[K, V any](in *instance, spec *exchangeSpec, s *exchangeSerdes
 	if in.env.SinkAppender != nil {
 		to = in.env.SinkAppender
 	}
+	targets := in.env.Targets(spec.name)
 	o := &remoteOut[K, V]{in: in, name: spec.name, node: in.self(), serdes: s, reject: in.rejection(), from: in.task.Partition,
-		sent: task.NewMark(), interval: in.config.WatermarkInterval.Milliseconds(), idle: make([]bool, in.env.Targets(spec.name))}
+		sent: task.NewMark(), interval: in.config.WatermarkInterval.Milliseconds(), idle: make([]bool, targets),
+		told: slices.Repeat([]int64{task.MinTime}, targets)}
 	var err error
 	if o.out, err = to.To(in.env.Context, topic); err != nil {
 		in.failed(fmt.Errorf("repartition %s: %w", spec.name, err))

@@ -200,11 +200,13 @@ func (s *spans[K, R, WK]) drop() {
 	}
 }
 
-// start finds the ends that have rows. What the watermark of the last checkpoint has passed was closed by it.
+// start finds the ends that have rows. Where rows go with their window those that are there are open, by whatever grace they were kept: one
+// that is shorter now closes them at once. Where they stay, what the watermark of the last checkpoint has passed was closed by it, and
+// windowKeys sees to it that the grace is the same.
 func (s *spans[K, R, WK]) start() error {
-	w := s.node.In()
+	w, stay := s.node.In(), s.retain > 0 || s.emit.when != onClose
 	for end, ok := s.after(nil); ok; end, ok = s.after(keys.End(keys.AppendTime(nil, end))) {
-		if span.Closed(s.closing(end), w) {
+		if stay && span.Closed(s.closing(end), w) {
 			s.closed = append(s.closed, end)
 		} else {
 			s.ends = append(s.ends, end)

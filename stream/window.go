@@ -93,11 +93,12 @@ func windowTable[K, R any, WK window.KeyOf[K]](b *Builder, kind topology.Kind, n
 	if w.Validate() == nil {
 		*spec = w.Engine()
 	}
-	op := &operator{byTime: true, bind: more.with(bindWindows[K, R, WK](key, value, spec)), stores: append(rowStores(name, o.emit), more.stores...)}
+	kept := keptRows(spec, o)
+	op := &operator{byTime: true, bind: more.with(bindWindows[K, R, WK](key, value, spec, kept)), stores: append(rowStores(name, o.emit), more.stores...)}
 	op.make = func(in *instance) any { return make(in, newSpans[K, R, WK](in, spec, o)) }
 	op.reserde = func(_, v any) {
 		if v, ok := v.(serde.Serde[R]); ok && v != nil {
-			op.bind = more.with(bindWindows[K, R, WK](key, v, spec))
+			op.bind = more.with(bindWindows[K, R, WK](key, v, spec, kept))
 		}
 	}
 	n := b.add(kind, o, op, parents...)
