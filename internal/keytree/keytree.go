@@ -13,6 +13,7 @@ import (
 
 const (
 	leafBytes = 2048 // a leaf beyond it is split: small enough to copy, large enough to pay for its header
+	leafRoom  = 2304 // what a leaf of a larger tree gets: a size of the allocator, and the row that is too much fits
 	fanout    = 64
 )
 

@@ -85,13 +85,30 @@ func (n *node) resize(i, at, by int) {
 		return
 	}
 	if by > 0 {
-		n.data = slices.Insert(n.data, at, make([]byte, by)...)
+		old := len(n.data)
+		n.room(by)
+		n.data = n.data[:old+by]
+		copy(n.data[at+by:], n.data[at:old])
 	} else {
 		n.data = slices.Delete(n.data, at, at-by)
 	}
 	for j := i + 1; j < len(n.rows); j++ {
 		n.rows[j].at += uint32(by)
 	}
+}
+
+// room makes room for that many more bytes. A leaf that is to be one of many gets at once what a full one needs: growing step by step
+// would allocate five times as much, all of it memory that was never touched before.
+func (n *node) room(by int) {
+	need := len(n.data) + by
+	if need <= cap(n.data) {
+		return
+	}
+	size := max(2*cap(n.data), need)
+	if need > leafBytes/4 {
+		size = max(leafRoom, need)
+	}
+	n.data = append(make([]byte, 0, size), n.data...)
 }
 
 // remove takes rows [i, j) out.
@@ -112,7 +129,8 @@ func (n *node) splitLeaf(put int) (right *node, sep []byte) {
 		cut = sort.Search(cut, func(i int) bool { return i > 0 && n.start(i) >= len(n.data)/2 })
 	}
 	from := n.start(cut)
-	right = &node{owner: n.owner, data: slices.Clone(n.data[from:]), rows: slices.Clone(n.rows[cut:])}
+	right = &node{owner: n.owner, data: append(make([]byte, 0, max(leafRoom, len(n.data)-from)), n.data[from:]...),
+		rows: append(make([]row, 0, len(n.rows)+1), n.rows[cut:]...)} // to be as full as this one is
 	for i := range right.rows {
 		right.rows[i].at -= uint32(from)
 	}

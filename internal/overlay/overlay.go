@@ -16,6 +16,7 @@ package overlay
 import (
 	"fmt"
 	"hash/maphash"
+	"slices"
 
 	"github.com/weirstream/weir/internal/keytree"
 	"github.com/weirstream/weir/serde"
@@ -244,6 +245,9 @@ func (s *Store[V]) touch(e *Entry[V]) {
 		if s.cfg.KeepOld {
 			c.old = s.oldValue(e)
 		}
+	}
+	if len(s.dirty) == cap(s.dirty) {
+		s.dirty = slices.Grow(s.dirty, max(16, len(s.dirty))) // append's quarter copies a large list five times
 	}
 	s.dirty = append(s.dirty, c)
 	e.dirty = uint32(len(s.dirty))
