@@ -26,8 +26,13 @@ func compacted(lag time.Duration) map[string]string {
 
 // owners is an app with a table whose topic is its changelog: records look rows up, and each change of a row is told with what it was.
 func owners(opts ...stream.TableSourceOption) *stream.Builder {
+	return tenants(append(opts, stream.TopicIsChangelog())...)
+}
+
+// tenants is owners whose table has a changelog of its own.
+func tenants(opts ...stream.TableSourceOption) *stream.Builder {
 	b := stream.New("owners")
-	rows := b.Table(kafka.Source("rows", serde.String, serde.String), append(opts, stream.TopicIsChangelog())...)
+	rows := b.Table(kafka.Source("rows", serde.String, serde.String), opts...)
 	b.Source(kafka.Source("in", serde.String, serde.String)).
 		LeftJoinTable(rows, func(v, row string, _ bool) string { return v + "+" + row }).
 		To(kafka.Sink("out", serde.String, serde.String))
@@ -161,5 +166,60 @@ func TestTopicIsChangelogNeeds(t *testing.T) {
 	late.Table(kafka.Source("rows", serde.String, serde.String, kafka.StartAt(kafka.Latest)), stream.TopicIsChangelog())
 	if _, err := late.Build(config); err == nil || !strings.Contains(err.Error(), "from its start") {
 		t.Errorf("started late: %v", err)
+	}
+}
+
+// A table that shall have a changelog from now on has none of its rows in there: that is said, instead of beginning with an empty table, and
+// what is said loses nothing.
+func TestBackFromTopicIsChangelog(t *testing.T) {
+	c, put := ownersTopics(t, time.Hour)
+	put("rows", "a", "a1", 0)
+	put("in", "a", "x", 0)
+	life(t, c, owners(), "out", 1)
+	app, err := tenants().Build(stream.Config{Cluster: c, State: state.InMemory(), Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = app.Run(t.Context())
+	if !errors.Is(err, stream.ErrTopology) || !strings.Contains(err.Error(), "TopicIsChangelog") || !strings.Contains(err.Error(), "rows-table") {
+		t.Errorf("got %v", err)
+	}
+	put("in", "a", "y", 0)
+	if got, _ := life(t, c, owners(), "out", 2); !slices.Equal(got, []string{"x+a1", "y+a1"}) {
+		t.Errorf("kept: %q", got)
+	}
+}
+
+// A restore from a table's topic says how far it is, and keeps to the limit of restores: with one byte a second it gets no further than
+// its first batch.
+func TestTopicRestoreIsLimitedAndTold(t *testing.T) {
+	c, put := ownersTopics(t, time.Hour)
+	const n = 3000
+	for i := range n {
+		put("rows", fmt.Sprint("k", i), strings.Repeat("v", 4000), 0)
+	}
+	put("in", "k0", "x", -time.Second) // behind all rows
+	life(t, c, owners(), "out", 1)
+	told := make(chan stream.Restore, n)
+	app, err := owners().Build(stream.Config{Cluster: c, State: state.InMemory(), Logger: slog.New(slog.DiscardHandler),
+		RestoreBytesPerSecond: 1, OnRestore: func(r stream.Restore) { told <- r }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- app.Run(ctx) }()
+	until(t, "a restore that is under way", func() bool {
+		for _, task := range app.Status().Tasks {
+			if task.State == "restoring" && task.Restored > 0 && task.Restored < 1 {
+				return true
+			}
+		}
+		return false
+	})
+	cancel()
+	<-ended
+	if first := <-told; first.Total != n || first.Done != 0 || first.Ended {
+		t.Errorf("told first: %+v", first)
 	}
 }

@@ -42,8 +42,11 @@ func (s *session) positionsOf(r *runner, cut *task.Cut) (out []wire.Position) {
 func (t *loggedTask) targets(sub *Sub) targets {
 	to := targets{}
 	for i, st := range sub.Stores {
-		if st.Changelog {
+		switch {
+		case st.Changelog:
 			to[storeTag(st.Name)] = t.offsets[i]
+		case st.Source != nil: // restored to a position: that there was such a store is all there is to say
+			to[topicTag(st.Name)] = 0
 		}
 	}
 	return to

@@ -114,13 +114,20 @@ func (l *kafkaLog) recoverTask(ctx context.Context, t taskRef, committed map[wir
 	if err != nil {
 		return nil, err
 	}
-	p := l.s.app.restores.begin(t.name(), missing, l.s.now(), l.s.config.OnRestore)
+	behind, err := l.s.missingOfTopics(t, rec)
+	if err != nil {
+		return nil, err
+	}
+	p := l.s.app.restores.begin(t.name(), missing+behind, l.s.now(), l.s.config.OnRestore)
 	defer func() { p.end(err) }()
 	for i, st := range t.sub.Stores {
 		if !st.Changelog {
 			continue
 		}
 		target, named := to[storeTag(st.Name)]
+		if _, was := to[topicTag(st.Name)]; was && !named {
+			return nil, l.s.neverLogged(t, st)
+		}
 		if lt.offsets[i], err = l.restore(ctx, t, st, target, named, expired, p); err != nil {
 			return nil, fmt.Errorf("restore store %s: %w", st.Name, err)
 		}
@@ -129,7 +136,7 @@ func (l *kafkaLog) recoverTask(ctx context.Context, t taskRef, committed map[wir
 		if st.Source == nil {
 			continue
 		}
-		if lt.offsets[i], err = l.restoreFromTopic(ctx, t, st, rec.position(st.Source.Name)); err != nil {
+		if lt.offsets[i], err = l.restoreFromTopic(ctx, t, st, rec.position(st.Source.Name), p); err != nil {
 			return nil, fmt.Errorf("restore store %s: %w", st.Name, err)
 		}
 	}

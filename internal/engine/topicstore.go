@@ -85,8 +85,34 @@ func placeInSource(st Store, partition int, at connector.Position) int64 {
 	return offsets[0].Offset
 }
 
+// topicTag stands in a commit for a store whose topic is its changelog.
+func topicTag(store string) uint32 { return storeTag(store + "\x00topic") }
+
+// neverLogged is the error of a store that shall have a changelog of its own and had its topic so far. The changelog is empty, and the records
+// of the topic were processed already: the store would begin empty, without a word.
+func (s *session) neverLogged(t taskRef, st Store) error {
+	return fmt.Errorf("%w: store %s of task %s was restored from its source topic so far (TopicIsChangelog), and changelog %s has none of its rows; keep "+
+		"TopicIsChangelog, or give the app another name, under which it reads its topics, the table's among them, from their start",
+		ErrTopology, st.Name, t.name(), s.plan.changelogTopic(st.Name))
+}
+
+// missingOfTopics is how many records of topics that are changelogs a task's state lacks.
+func (s *session) missingOfTopics(t taskRef, rec *taskRecord) (n int64, err error) {
+	for _, st := range t.sub.Stores {
+		if st.Source == nil {
+			continue
+		}
+		have, err := s.changelogApplied(t, st)
+		if err != nil {
+			return 0, err
+		}
+		n += max(0, placeInSource(st, t.partition, rec.position(st.Source.Name))-have.offset)
+	}
+	return n, nil
+}
+
 // restoreFromTopic brings a store to the committed position of its source.
-func (l *kafkaLog) restoreFromTopic(ctx context.Context, t taskRef, st Store, at connector.Position) (int64, error) {
+func (l *kafkaLog) restoreFromTopic(ctx context.Context, t taskRef, st Store, at connector.Position, p *progress) (int64, error) {
 	s, topic := l.s, l.s.logOf(st)
 	tp := wire.TopicPartition{Topic: topic.Name, Partition: int32(t.partition)}
 	target := placeInSource(st, t.partition, at)
@@ -95,6 +121,7 @@ func (l *kafkaLog) restoreFromTopic(ctx context.Context, t taskRef, st Store, at
 		return 0, err
 	}
 	r := &restorer{l: l, t: t, st: st, tp: tp, at: have.offset, target: target, named: true,
+		pace: &l.pace, moved: func(n int64) { p.add(n, s.now()) }, count: s.counter("weir_restored_records_total", "task", t.name()),
 		began: s.now(), since: have.time, rows: keys.Rows(t.name(), st.Name)}
 	switch {
 	case have.topic != topic.ID && have.offset > 0: // the store had a changelog, or the topic was made anew
@@ -143,13 +170,21 @@ func (r *restorer) replayTopic(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("topic %s/%d at %d, before the committed position %d: %w", r.tp.Topic, r.tp.Partition, r.at, r.target, err)
 		}
+		bytes, was := b.Bytes(), r.at
 		if err := r.take(b); err != nil {
 			return err
 		}
-		if r.at < r.target && r.run.Bytes() >= restoreBytes {
+		r.moved(r.at - was)
+		if r.at >= r.target {
+			break
+		}
+		if r.run.Bytes() >= restoreBytes {
 			if err := r.flush(ctx); err != nil {
 				return err
 			}
+		}
+		if err := r.pace.wait(ctx, bytes); err != nil {
+			return err
 		}
 	}
 	if err := r.intact(ctx); err != nil {
@@ -160,7 +195,9 @@ func (r *restorer) replayTopic(ctx context.Context) error {
 
 // take adds a batch's rows.
 func (r *restorer) take(b task.Batch) error {
+	n := int64(0)
 	err := r.st.Rows(b, r.target, func(key, row []byte) {
+		n++
 		r.key = append(append(r.key[:0], r.rows...), key...)
 		if row == nil {
 			r.run.Delete(r.key)
@@ -168,6 +205,7 @@ func (r *restorer) take(b task.Batch) error {
 			r.run.Put(r.key, row)
 		}
 	})
+	r.count(n)
 	if p, ok := b.(positioned); ok && p.End() != "" {
 		r.at = max(r.at, placeInSource(r.st, r.t.partition, p.End()))
 	}
