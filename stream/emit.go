@@ -19,6 +19,7 @@ type emitter[K, V any] struct {
 	when     emitWhen
 	eager    bool // OnUpdate
 	needsOld bool
+	lookedUp bool         // see lookedUp
 	hold     int64        // the earliest time of what is held back
 	gone     int64        // the latest time of a deletion that is held back
 	pending  *pendings[V] // of Every
@@ -33,7 +34,7 @@ func newEmitter[K, V any](in *instance, r *rows[K, V], e emission) *emitter[K, V
 // emitterTo is newEmitter where a row is not what is emitted.
 func emitterTo[K, V any](in *instance, r *rows[K, V], next recv[K, table.Change[V]], e emission, needsOld bool) *emitter[K, V] {
 	em := &emitter[K, V]{rows: r, next: next, ctx: &in.task.Context, node: in.self(), when: e.when,
-		eager: e.when == onUpdate, needsOld: needsOld, hold: task.MaxTime, gone: task.MinTime}
+		eager: e.when == onUpdate, needsOld: needsOld, lookedUp: lookedUp(in.node), hold: task.MaxTime, gone: task.MinTime}
 	hooks := &in.self().Hooks
 	switch e.when {
 	case byDefault, onCheckpoint:
@@ -128,6 +129,9 @@ func (e *emitter[K, V]) barrier() {
 	c := e.ctx
 	alone(c)
 	for ch := range e.rows.store.Changes() {
+		if !ch.Has && !ch.Had && !e.lookedUp {
+			continue
+		}
 		out := table.Change[V]{New: ch.New.v, HadOld: ch.Had, HasNew: ch.Has, Old: ch.Old.v}
 		c.Time = ch.New.t
 		if !ch.Has {

@@ -111,7 +111,7 @@ func (e *emitter[K, V]) tick() {
 		if c.Time = r.t; !found {
 			c.Time = w.t
 		}
-		if found || w.had {
+		if found || w.had || e.lookedUp {
 			e.next(c, e.rows.decode(key), table.Change[V]{Old: w.old, New: r.v, HadOld: w.had, HasNew: found})
 		}
 		p.store.Delete(key)

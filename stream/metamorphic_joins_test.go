@@ -261,7 +261,7 @@ func sendMoves(d *streamtest.Driver, r *rand.Rand, topics []string, all []moved)
 	for _, name := range topics {
 		ins[name].End()
 	}
-	for range 8 {
+	for range 24 { // each exchange takes one
 		d.Checkpoint()
 	}
 	for _, rec := range d.Out[string, string]("out").Read() {

@@ -220,7 +220,7 @@ func TestRandomTablesAreRelational(t *testing.T) {
 			d := streamtest.New(t, g.b, streamtest.Partitions([]int{1, 2, 5}[r.IntN(3)]), streamtest.ManualCheckpoints(), streamtest.StartAt(start),
 				streamtest.Config(func(c *stream.Config) { c.Exchange = []stream.Exchange{stream.Local, stream.Kafka}[r.IntN(2)] }))
 			rows := changeTables(d, r, g)
-			for range 8 { // what is held back until a checkpoint ends what is behind it one later
+			for range 24 { // each exchange, and each table that emits at checkpoints, takes one
 				d.Checkpoint()
 			}
 			got := streamtest.Rows(d.Out[string, string]("out"))

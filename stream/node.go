@@ -24,6 +24,7 @@ type operator struct {
 	// adds an input to the task.
 	make     func(in *instance) any
 	needsOld bool // it looks at the old values of changes
+	looksUp  bool // it reads rows of the tables in front of it, see lookedUp
 	keepsOld bool // it looks at those of its own rows
 	byTime   bool // its rows begin with a time, and are read by it
 	reserde  func(key, value any)

@@ -88,5 +88,17 @@ func needsOld(n *topology.Node) bool {
 	return false
 }
 
+// lookedUp reports whether a join behind a table's node reads rows of it. A join sees a row before it is emitted. When that row is gone again, or filtered
+// out, there is nothing to emit, and the join has a result that nobody takes back; so it gets a change from nothing to nothing, and looks
+// again. All others ignore those.
+func lookedUp(n *topology.Node) bool {
+	for _, c := range n.Children() {
+		if specOf(c.Node).looksUp || c.Node.Table && len(c.Node.Stores) == 0 && lookedUp(c.Node) {
+			return true
+		}
+	}
+	return false
+}
+
 // changes is the receiver of everything behind a table's node.
 func changes[K, V any](in *instance) recv[K, table.Change[V]] { return outs[K, table.Change[V]](in) }

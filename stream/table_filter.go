@@ -10,7 +10,7 @@ import (
 // Filter keeps the rows for which f is true. A row that stops matching, or that f rejects, is deleted.
 func (t *Table[K, V]) Filter(f func(k K, v V) bool, opts ...Option) *Table[K, V] {
 	op := &operator{needsOld: true, make: func(in *instance) any {
-		next, g := changes[K, V](in), in.guard()
+		next, g, looked := changes[K, V](in), in.guard(), lookedUp(in.node)
 		return recv[K, table.Change[V]](func(c *task.Context, k K, ch table.Change[V]) {
 			if kept := false; ch.HadOld && (!g.old(c, func() { kept = f(k, ch.Old) }) || !kept) {
 				ch.HadOld, ch.Old = false, *new(V)
@@ -18,7 +18,7 @@ func (t *Table[K, V]) Filter(f func(k K, v V) bool, opts ...Option) *Table[K, V]
 			if kept := false; ch.HasNew && (!g.new(c, func() { kept = f(k, ch.New) }) || !kept) {
 				ch.HasNew, ch.New = false, *new(V)
 			}
-			if ch.HadOld || ch.HasNew {
+			if ch.HadOld || ch.HasNew || looked {
 				next(c, k, ch)
 			}
 		})

@@ -147,6 +147,9 @@ func (j *foreignJoin[K, V, FK, V2, R]) makeSender(in *instance) any {
 	g := in.guard()
 	var buf, buf2 []byte
 	return recv[K, table.Change[V]](func(c *task.Context, k K, ch table.Change[V]) {
+		if !ch.HadOld && !ch.HasNew {
+			return
+		}
 		var from, to FK
 		var had, has bool
 		var alone answer[R]

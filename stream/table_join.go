@@ -29,12 +29,14 @@ func joinTables[K, V, V2, R any](t *Table[K, V], o *Table[K, V2], alone alone2, 
 	if name == "" {
 		name = t.node.Name + "-join-" + o.node.Name
 	}
-	return stored[K, R](t.b, "join-tables", name, s, t.key, nil, func(in *instance, r *rows[K, R], e *emitter[K, R]) any {
+	out := stored[K, R](t.b, "join-tables", name, s, t.key, nil, func(in *instance, r *rows[K, R], e *emitter[K, R]) any {
 		j := &tablesJoiner[K, V, V2, R]{left: t.lookup(in), right: o.lookup(in), alone: alone, f: f, call: in.guard(),
 			up: upserter[K, R]{rows: r, emit: e, node: in.self(), reject: in.rejection(),
 				noKey: in.env.Count("weir_dropped_total", "node", in.node.Name, "reason", "no key")}}
 		return []any{recv[K, table.Change[V]](j.fromLeft), recv[K, table.Change[V2]](j.fromRight)}
 	}, at(t.node), topology.Edge{Node: o.node, Port: 1})
+	specOf(out.node).looksUp = true
+	return out
 }
 
 // A tablesJoiner follows two tables. A change of either side is joined with the other side's row as it is now, and the result kept:

@@ -10,14 +10,14 @@ import (
 // MapValues replaces the value. A row that f rejects is not in the result.
 func (t *Table[K, V]) MapValues[V2 any](f func(v V) V2, opts ...Option) *Table[K, V2] {
 	op := &operator{make: func(in *instance) any {
-		next, g, old := changes[K, V2](in), in.guard(), needsOld(in.node)
+		next, g, old, looked := changes[K, V2](in), in.guard(), needsOld(in.node), lookedUp(in.node)
 		return recv[K, table.Change[V]](func(c *task.Context, k K, ch table.Change[V]) {
 			out := table.Change[V2]{HadOld: ch.HadOld}
 			if ch.HadOld && old {
 				out.HadOld = g.old(c, func() { out.Old = f(ch.Old) })
 			}
 			out.HasNew = ch.HasNew && g.new(c, func() { out.New = f(ch.New) })
-			if out.HadOld || out.HasNew {
+			if out.HadOld || out.HasNew || looked {
 				next(c, k, out)
 			}
 		})

@@ -130,15 +130,12 @@ type Change[V any] struct {
 }
 
 // Changes iterates over what was changed since the last Freeze, in the order of first changes. Keys that came and went
-// are left out. Old values are there with Config.KeepOld and are handed out once, so a second iteration before Freeze
+// have neither value. Old values are there with Config.KeepOld and are handed out once, so a second iteration before Freeze
 // needs plain values. The store is not changed meanwhile.
 func (s *Store[V]) Changes() iter.Seq[Change[V]] {
 	return func(yield func(Change[V]) bool) {
 		for i := range s.dirty {
 			c := &s.dirty[i]
-			if !c.entry.Found() && c.had == hadNone {
-				continue
-			}
 			out := Change[V]{Key: c.entry.key(&s.arena), Had: c.had == hadValue, Has: c.entry.Found()}
 			if out.Had {
 				out.Old = c.old
