@@ -44,6 +44,9 @@ func (l *localLog) recover(ctx context.Context, refs []taskRef) (*saved, error) 
 	if l.db == nil {
 		return out, nil
 	}
+	if err := l.s.compareOwn(l.db); err != nil {
+		return nil, err
+	}
 	for _, t := range refs {
 		var rec *taskRecord
 		_, err := l.db.Get(keys.TaskRecord(t.name(), recordName), func(v []byte) (err error) {

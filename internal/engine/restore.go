@@ -27,7 +27,7 @@ func (l *kafkaLog) recover(ctx context.Context, refs []taskRef) (*saved, error) 
 	if err != nil {
 		return nil, err
 	}
-	if err := s.compareStores(records.formats); err != nil {
+	if err := compareStores(s, records.formats, s.plan.lastingStores()); err != nil {
 		return nil, err
 	}
 	if s.base.db != nil {

@@ -40,6 +40,19 @@ func StoreRecord(task, store, name string) []byte {
 // Rows is the prefix of the store's rows.
 func Rows(task, store string) []byte { return append(Store(task, store), storeRow) }
 
+// CutStore reads whose a key is: the task's name, and the store's, "" where it is one of the task's own records.
+func CutStore(key []byte) (task, store string, err error) {
+	name, rest, err := CutBytes(nil, key)
+	if err != nil || len(rest) == 0 {
+		return "", "", ErrMalformed
+	}
+	if rest[0] == taskRecord {
+		return string(name), "", nil
+	}
+	of, _, err := CutBytes(nil, rest[1:])
+	return string(name), string(of), err
+}
+
 // End is the first key behind all that begin with prefix. A prefix of 0xff bytes alone has no end and panics.
 func End(prefix []byte) []byte {
 	for i := len(prefix) - 1; i >= 0; i-- {

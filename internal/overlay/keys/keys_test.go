@@ -85,6 +85,26 @@ func TestNoPrefixOfAnother(t *testing.T) {
 	}
 }
 
+func TestCutStore(t *testing.T) {
+	for _, task := range []string{"a/0", "", "a\x00\x01"} {
+		for _, store := range []string{"s", "s\x00"} {
+			for _, key := range [][]byte{Rows(task, store), append(Rows(task, store), 0, 1, 2), StoreRecord(task, store, "format"), Store(task, store)} {
+				if a, b, err := CutStore(key); a != task || b != store || err != nil {
+					t.Errorf("%x: %q %q %v", key, a, b, err)
+				}
+			}
+		}
+		if a, b, err := CutStore(TaskRecord(task, "checkpoint")); a != task || b != "" || err != nil {
+			t.Errorf("%q %q %v", a, b, err)
+		}
+	}
+	for _, bad := range []string{"", "a", "a\x00\x01", "a\x00\x01\x02b"} {
+		if _, _, err := CutStore([]byte(bad)); !errors.Is(err, ErrMalformed) {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
 func TestEnd(t *testing.T) {
 	for _, c := range []struct{ prefix, end []byte }{
 		{[]byte("a"), []byte("b")}, {[]byte{1, 0xff, 0xff}, []byte{2}}, {[]byte{0}, []byte{1}},
