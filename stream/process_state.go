@@ -32,11 +32,12 @@ type cell[V any] struct {
 	store *overlay.Store[V]
 	ttl   *ttl
 	name  string
+	plain bool
 	buf   []byte
 }
 
 func openCell[V any](in *instance, run *processing, name string, s serde.Serde[V], plain bool, o settings) cell[V] {
-	c := cell[V]{run: run, name: name, store: openStore(in, "process", name, serde.Bytes, s, plain, nil, false)}
+	c := cell[V]{run: run, name: name, plain: plain, store: openStore(in, "process", name, serde.Bytes, s, plain, nil, false)}
 	if o.ttl > 0 {
 		c.ttl = openTTL(in, run, name, o.ttl)
 		run.prune = append(run.prune, func(now int64) { c.ttl.prune(now, c.expire) })
@@ -51,6 +52,19 @@ func (c *cell[V]) key() []byte {
 	}
 	c.buf = keys.AppendBytes(c.buf[:0], c.run.key)
 	return c.buf
+}
+
+// get reads a row. Who fails may have changed its value in place, and not have set it yet: see processing.call.
+func (c *cell[V]) get(key []byte) (V, bool) {
+	if c.plain {
+		return c.store.Get(key)
+	}
+	e, lent := c.store.Lend(key)
+	c.run.lent = append(c.run.lent, func() bool { return c.store.TakeBack(lent) })
+	if e.Found() {
+		c.remember(e)
+	}
+	return e.Get()
 }
 
 // set changes an entry; remove deletes it.
@@ -126,7 +140,7 @@ func (p *Processor[K, K2, V2]) Value[T any](name string, s serde.Serde[T], opts 
 type value[T any] struct{ cell[row[T]] }
 
 func (v *value[T]) Get() (T, bool) {
-	r, ok := v.store.Get(v.key())
+	r, ok := v.get(v.key())
 	if !ok || v.ttl.gone(r.t, v.now()) {
 		return *new(T), false
 	}
@@ -271,7 +285,7 @@ func (m *fields[F, T]) at(f F) []byte {
 }
 
 func (m *fields[F, T]) Get(f F) (T, bool) {
-	r, ok := m.store.Get(m.at(f))
+	r, ok := m.get(m.at(f))
 	if !ok || m.ttl.gone(r.t, m.now()) {
 		return *new(T), false
 	}

@@ -72,7 +72,7 @@ func (s *keyValue[K, V]) at(k K) []byte {
 }
 
 func (s *keyValue[K, V]) Get(k K) (V, bool) {
-	r, ok := s.store.Get(s.at(k))
+	r, ok := s.get(s.at(k))
 	if !ok || s.ttl.gone(r.t, s.now()) {
 		return *new(V), false
 	}

@@ -113,6 +113,35 @@ func (s *Store[V]) Undo(sv Saved[V]) {
 	}
 }
 
+// Lent is an entry whose value user code may have changed without Set.
+type Lent[V any] struct {
+	entry *Entry[V]
+	gen   uint16
+}
+
+// Lend returns the entry of key, its value to be taken back if who uses it fails.
+func (s *Store[V]) Lend(key []byte) (*Entry[V], Lent[V]) {
+	e := s.access(key)
+	if e.flags&given != 0 {
+		s.takeBack(e)
+	}
+	return e, Lent[V]{e, e.gen}
+}
+
+// TakeBack makes a lent value what it was before: a clean one is read again from the database. It reports false for one that the database does not
+// have yet.
+func (s *Store[V]) TakeBack(l Lent[V]) bool {
+	e := l.entry
+	switch {
+	case e.gen != l.gen || e.flags&live == 0: // forgotten, and read again by whoever wanted it
+	case s.pinned(e):
+		return false
+	default:
+		s.forget(e)
+	}
+	return true
+}
+
 // untouch takes the last change off the list.
 func (s *Store[V]) untouch(e *Entry[V]) {
 	last := len(s.dirty) - 1
