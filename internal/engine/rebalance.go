@@ -176,6 +176,6 @@ func (s *session) release() {
 			return
 		}
 	}
-	s.base.seat.m.Release(s.releasing)
+	s.base.seat.release(s.releasing)
 	s.releasing = nil
 }

@@ -19,6 +19,7 @@ type seat struct {
 		sync.Mutex
 		assigned *wire.Assigned
 		session  *session
+		revoked  []wire.TopicPartition // that the session was told of and has not released
 		err      error
 	}
 }
@@ -85,20 +86,34 @@ func (s *seat) take(e wire.GroupEvent) {
 		default:
 		}
 	case e.Lost != nil:
-		s.mu.assigned = nil
+		s.mu.assigned, s.mu.revoked = nil, nil
 	}
 	if s.mu.session != nil {
+		s.mu.revoked = append(s.mu.revoked, e.Revoked...)
 		s.mu.session.post(event{group: &e})
 		return
 	}
 	if e.Revoked != nil { // between two sessions nothing is held
-		if a := s.mu.assigned; a != nil {
-			left := *a
-			left.Partitions = slices.DeleteFunc(slices.Clone(a.Partitions), func(p wire.TopicPartition) bool { return slices.Contains(e.Revoked, p) })
-			s.mu.assigned = &left
-		}
-		s.m.Release(e.Revoked)
+		s.letGo(e.Revoked)
 	}
+}
+
+// letGo releases what no session holds, and begins none with it. s.mu is held.
+func (s *seat) letGo(parts []wire.TopicPartition) {
+	if a := s.mu.assigned; a != nil {
+		left := *a
+		left.Partitions = slices.DeleteFunc(slices.Clone(a.Partitions), func(p wire.TopicPartition) bool { return slices.Contains(parts, p) })
+		s.mu.assigned = &left
+	}
+	s.m.Release(parts)
+}
+
+// release gives up what was revoked from the session.
+func (s *seat) release(parts []wire.TopicPartition) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mu.revoked = slices.DeleteFunc(s.mu.revoked, func(p wire.TopicPartition) bool { return slices.Contains(parts, p) })
+	s.m.Release(parts)
 }
 
 // assigned waits for an assignment, ties the session to the seat, and returns what is held. A driver does not wait.
@@ -129,11 +144,16 @@ func (s *seat) assigned(ctx context.Context, ses *session) (*wire.Assigned, erro
 	}
 }
 
-// detach ends the session's part: revocations are answered by the seat itself.
+// detach ends the session's part: revocations are answered by the seat itself, and so are those that the session leaves behind when it fails
+// before it has followed them. The others would wait for them until the rebalance timeout, and then this process would lose its seat.
 func (s *seat) detach() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mu.session = nil
+	if len(s.mu.revoked) > 0 {
+		s.letGo(s.mu.revoked)
+		s.mu.revoked = nil
+	}
 }
 
 // leave gives the seat up, or with stay keeps it for a restart.
