@@ -120,7 +120,11 @@ func (b *broker) request(cn *conn, r faults.Request, op func(late bool) error) e
 		return faults.ErrKilled
 	}
 	b.arrive()
+	r.Client = cn.name
 	f := b.judge(r)
+	if cn.parted || f.Parted {
+		cn.part(b, f)
+	}
 	if f.Pass > 0 && !b.c.Start.IsZero() {
 		b.advance(f.Pass)
 	}
@@ -157,6 +161,7 @@ func (b *broker) judge(r faults.Request) faults.Fate {
 	if b.c.Judge == nil {
 		return faults.Fate{}
 	}
+	r.Time = b.now
 	return b.c.Judge.Judge(r)
 }
 
@@ -183,11 +188,12 @@ func (b *broker) arrive() {
 	}
 }
 
-// Settle does everything that fates have delayed, and writes the markers that are held back.
+// Settle does everything that fates have delayed, writes the markers that are held back, and has everybody reach the cluster.
 func (c *Cluster) Settle() {
 	b := c.enter()
 	defer c.leave()
 	b.held.all, b.held.parts = false, nil
+	b.mend()
 	for len(b.later)+len(b.held.waiting) > 0 {
 		due := b.later
 		b.later = nil

@@ -32,12 +32,12 @@ type Cluster struct {
 	b  *broker // what the cluster is; created on first use, touched with mu held
 }
 
-// Connect is for the engine. app is used for names only.
+// Connect is for the engine. app is used for names only: Judge is told it.
 func (c *Cluster) Connect(ctx context.Context, app string) (wire.Log, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return &conn{c: c, app: app}, nil
+	return &conn{c: c, name: app}, nil
 }
 
 // Now is the cluster's clock.

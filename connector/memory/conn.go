@@ -9,13 +9,15 @@ import (
 	"github.com/weirstream/weir/internal/wire"
 )
 
-// A conn is one app's connection. It implements wire.Log: admin.go, offsets.go, reader.go, writer.go, transactions.go and
+// A conn is one client's connection. It implements wire.Log: admin.go, offsets.go, reader.go, writer.go, transactions.go and
 // membership.go have the rest of it.
 type conn struct {
 	c      *Cluster
-	app    string
+	name   string
 	dead   bool // closed or killed; guarded by c.mu, as is what follows
 	frozen bool
+	parted bool // nothing comes from the cluster
+	unsaid bool // nor gets to it
 	joined []*membership
 }
 
@@ -55,7 +57,7 @@ var atOnce context.Context
 // come to pass; when nothing is delayed it waits until ctx ends. atOnce does not wait.
 func (cn *conn) send(ctx context.Context, r faults.Request, op func(b *broker, late bool) error) error {
 	for lost := 0; ; {
-		b := cn.c.enter()
+		b := cn.enter(r)
 		err := b.request(cn, r, func(late bool) error { return op(b, late) })
 		var change <-chan struct{}
 		if errors.Is(err, errPending) && len(b.later) == 0 {
@@ -79,6 +81,15 @@ func (cn *conn) send(ctx context.Context, r faults.Request, op func(b *broker, l
 			}
 		}
 	}
+}
+
+// enter locks the cluster for a request, when a witness has seen it.
+func (cn *conn) enter(r faults.Request) *broker {
+	if w, ok := cn.c.Judge.(faults.Witness); ok {
+		r.Client = cn.name
+		w.Witness(r)
+	}
+	return cn.c.enter()
 }
 
 // wait returns at a change, after longWait, or with ctx's error.

@@ -141,7 +141,7 @@ func (b *broker) beat() {
 }
 
 func (m *member) silent() bool {
-	return m.left || m.cn.dead || m.cn.frozen || m.deaf || m.ctx.Err() != nil
+	return m.left || m.cn.dead || m.cn.frozen || m.cn.unsaid || m.deaf || m.ctx.Err() != nil
 }
 
 func (m *member) sessionTimeout() time.Duration {

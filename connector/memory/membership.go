@@ -21,6 +21,7 @@ type membership struct {
 	seat *member
 	gone error // a seat was lost while the process was silent: it learns of it when it is back
 	deaf bool  // does not read its events
+	off  *off  // what is on its way while the connection is parted; nil while it is not
 	done bool
 	err  error
 }
@@ -34,6 +35,9 @@ func (cn *conn) Join(ctx context.Context, cfg wire.GroupConfig) (wire.Membership
 	m := &membership{c: cn.c, cn: cn, ctx: ctx, cfg: cfg, events: make(chan wire.GroupEvent, eventRoom)}
 	err := cn.call(ctx, faults.Request{Kind: faults.JoinGroup, ID: cfg.Group}, func(b *broker) error {
 		if m.seat == nil {
+			if cn.parted { // the answer is lost
+				m.off = &off{who: wire.Identity{Group: cfg.Group, Instance: cfg.Instance, Generation: -1}}
+			}
 			cn.joined = append(cn.joined, m)
 			b.seat(m)
 		}
@@ -75,7 +79,11 @@ func (b *broker) seat(m *membership) {
 
 // push hands an event over. A member that does not read its events falls silent.
 func (m *membership) push(e wire.GroupEvent) {
-	if m.done {
+	switch {
+	case m.done:
+		return
+	case m.off != nil:
+		m.off.events = append(m.off.events, e)
 		return
 	}
 	select {
@@ -102,7 +110,7 @@ func (m *membership) lost(b *broker, why error) {
 
 // rejoin takes a new seat after one was lost, if the process lives.
 func (m *membership) rejoin(b *broker) {
-	if m.gone == nil || m.done || m.cn.dead || m.cn.frozen || m.ctx.Err() != nil {
+	if m.gone == nil || m.done || m.cn.dead || m.cn.frozen || m.off != nil || m.ctx.Err() != nil {
 		return
 	}
 	m.push(wire.GroupEvent{Lost: m.gone})
@@ -117,6 +125,14 @@ func (m *membership) Events() <-chan wire.GroupEvent { return m.events }
 func (m *membership) Release(parts []wire.TopicPartition) {
 	b := m.c.enter()
 	defer m.c.leave()
+	if m.off != nil {
+		m.off.released = append(m.off.released, parts...)
+		return
+	}
+	m.release(b, parts)
+}
+
+func (m *membership) release(b *broker, parts []wire.TopicPartition) {
 	if m.seat == nil || len(m.seat.revoking) == 0 {
 		return
 	}
@@ -132,6 +148,13 @@ func (m *membership) Release(parts []wire.TopicPartition) {
 func (m *membership) Identity() wire.Identity {
 	m.c.enter()
 	defer m.c.leave()
+	return m.identity()
+}
+
+func (m *membership) identity() wire.Identity {
+	if m.off != nil {
+		return m.off.who
+	}
 	who := wire.Identity{Group: m.cfg.Group, Instance: m.cfg.Instance, Generation: -1}
 	if m.seat != nil {
 		who.Member, who.Generation = m.seat.id, m.seat.group.generation
@@ -143,7 +166,10 @@ func (m *membership) Identity() wire.Identity {
 func (m *membership) Rejoin() {
 	b := m.c.enter()
 	defer m.c.leave()
-	if m.seat != nil && !m.done {
+	switch {
+	case m.off != nil:
+		m.off.rejoins = true
+	case m.seat != nil && !m.done:
 		b.mark(m.seat.group)
 	}
 }
@@ -159,6 +185,10 @@ func (m *membership) Leave(_ context.Context, stay bool) error {
 	}
 	switch {
 	case m.seat == nil:
+	case m.cn.unsaid: // the group will notice its silence
+		m.deaf = true
+		b.beat()
+		return faults.ErrLost
 	case stay:
 		m.seat.left = true
 		b.beat()

@@ -65,9 +65,10 @@ func (r *reader) Next(ctx context.Context) (*wire.Batch, error) {
 
 // poll returns a batch when there are records or news, and otherwise what to wait for.
 func (r *reader) poll() (batch *wire.Batch, change <-chan struct{}, err error) {
-	b := r.cn.c.enter()
+	q := faults.Request{Kind: faults.Fetch, Topic: r.at.Topic, Partition: r.at.Partition}
+	b := r.cn.enter(q)
 	defer r.cn.c.leave()
-	err = b.request(r.cn, faults.Request{Kind: faults.Fetch, Topic: r.at.Topic, Partition: r.at.Partition}, func(bool) error {
+	err = b.request(r.cn, q, func(bool) error {
 		switch {
 		case r.p.topic.deleted:
 			return fmt.Errorf("topic %q was deleted: %w", r.at.Topic, wire.ErrNoTopic)

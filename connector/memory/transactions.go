@@ -76,7 +76,8 @@ func (t *transactions) take(s *slot) *identity {
 // for markers: the cluster answers when they are written.
 func (t *transactions) renew(s *slot) {
 	id, pid, epoch := s.id, s.pid, s.epoch
-	b := t.cn.c.enter()
+	r := faults.Request{Kind: faults.InitProducer, ID: id}
+	b := t.cn.enter(r)
 	defer t.cn.c.leave()
 	op := func(late bool) error {
 		got, err := b.initProducer(id, t.timeout, pid, epoch)
@@ -86,7 +87,7 @@ func (t *transactions) renew(s *slot) {
 		return err
 	}
 	for range tries {
-		err := b.request(t.cn, faults.Request{Kind: faults.InitProducer, ID: id}, op)
+		err := b.request(t.cn, r, op)
 		if errors.Is(err, errPending) {
 			b.txns[id].then = func() { _ = op(t.cn.dead) }
 		}
@@ -213,8 +214,9 @@ func (t *transactions) move(ctx context.Context, s *slot, who wire.Identity, at 
 func (t *transactions) end(s *slot) error {
 	id, pid, epoch := s.id, s.pid, s.epoch
 	for range tries {
-		b := t.cn.c.enter()
-		err := b.request(t.cn, faults.Request{Kind: faults.EndTxn, ID: id}, func(bool) error { return b.endTxn(id, pid, epoch) })
+		r := faults.Request{Kind: faults.EndTxn, ID: id}
+		b := t.cn.enter(r)
+		err := b.request(t.cn, r, func(bool) error { return b.endTxn(id, pid, epoch) })
 		t.cn.c.leave()
 		switch {
 		case err == nil || errors.Is(err, wire.ErrFenced):

@@ -27,8 +27,9 @@ type process struct {
 
 	through func(wire.Log) wire.Log // what conn is led through; nil leaves it as it is
 
-	frozen int // steps that it still does not do, because it is suspended
-	down   int // steps until it starts again
+	busy   bool // at a step
+	frozen int  // steps that it still does not do, because it is suspended
+	down   int  // steps until it starts again
 }
 
 // session is how long a silent process keeps its seat.
@@ -48,6 +49,8 @@ func (p *process) does(what func(*engine.Driver) error) bool {
 		}
 		return false
 	}
+	p.busy = true
+	defer func() { p.busy = false }()
 	if p.d == nil {
 		if err := p.start(); err != nil {
 			p.w.why = append(p.w.why, fmt.Errorf("%s starts: %w", p.name, err))
@@ -76,6 +79,7 @@ func (p *process) start() error {
 	if p.w.s.config != nil {
 		p.w.s.config(&config)
 	}
+	config.State = slow{config.State, p}
 	compiled, err := b.Compile(config)
 	if err != nil {
 		return err
@@ -100,7 +104,7 @@ func (p *process) redirect(c *stream.Compiled) (err error) {
 	if p.far != nil {
 		_ = p.far.Close()
 	}
-	if p.far, err = p.w.far.Connect(context.Background(), "app"); err != nil {
+	if p.far, err = p.w.far.Connect(context.Background(), p.name); err != nil {
 		return err
 	}
 	for _, e := range c.Ends() {
@@ -121,8 +125,8 @@ type tap struct {
 }
 
 // Connect connects.
-func (t tap) Connect(ctx context.Context, app string) (wire.Log, error) {
-	l, err := t.Cluster.Connect(ctx, app)
+func (t tap) Connect(ctx context.Context, _ string) (wire.Log, error) {
+	l, err := t.Cluster.Connect(ctx, t.p.name)
 	t.p.conn = l
 	if err == nil && t.p.through != nil {
 		return t.p.through(l), nil

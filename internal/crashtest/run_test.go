@@ -86,6 +86,9 @@ type world struct {
 	input []given
 	sent  int
 	why   []error // of recoveries
+
+	held      int // writes that waited for a disk
+	meanwhile int // steps of other processes, all without error, while one did
 }
 
 // patience is how many recoveries a process may need: more often than its faults can explain is no progress.

@@ -21,7 +21,7 @@ var (
 	first       = flag.Uint64("seed", 0, "the first of them")
 )
 
-// plan is what a seed stands for: common faults for a while, and up to three kills.
+// plan is what a seed stands for: common faults for a while, up to three kills, and where there are several processes up to two of them cut off.
 func plan(s scenario, seed uint64) faults.Plan {
 	h := fnv.New64a()
 	h.Write([]byte(s.name))
@@ -29,6 +29,11 @@ func plan(s scenario, seed uint64) faults.Plan {
 	p := faults.Plan{Seed: seed, Last: 600, PassAtMost: 90 * time.Second} // sessions and transactions end meanwhile
 	for range r.IntN(4) {
 		p.Kills = append(p.Kills, 1+r.IntN(400))
+	}
+	if s.members > 1 {
+		for range r.IntN(3) {
+			p.Cuts = append(p.Cuts, 1+r.IntN(500))
+		}
 	}
 	return p
 }
@@ -48,18 +53,58 @@ func TestUndisturbed(t *testing.T) {
 func TestSeeds(t *testing.T) {
 	for _, s := range scenarios() {
 		t.Run(s.name, func(t *testing.T) {
-			began, fates := time.Now(), 0
+			began, fates, met := time.Now(), 0, met{}
 			for seed := *first; seed < *first+uint64(*seeds); seed++ {
 				j := faults.NewRandom(plan(s, seed))
-				if err := run(s, seed, j); err != nil {
+				w, err := newWorld(s, seed, j)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := w.run(); err != nil {
 					script := faults.Shrink(j.Script(), func(shorter faults.Script) bool { return run(s, seed, shorter.Judge()) != nil })
 					kept(t, s.name, seed, script, err)
 					t.Fatalf("seed %d: %v\nagain: go test ./internal/crashtest -run TestSeeds/%s -seeds 1 -seed %d\nshrunk to\n%s", seed, err, s.name, seed, script)
 				}
 				fates += len(j.Script())
+				met.add(w, j)
 			}
-			t.Logf("%d seeds, %d faults, %v each", *seeds, fates, time.Since(began)/time.Duration(*seeds))
+			t.Logf("%d seeds, %d faults, %+v, %v each", *seeds, fates, met, time.Since(began)/time.Duration(*seeds))
+			if *seeds >= 100 {
+				met.check(t, s)
+			}
 		})
+	}
+}
+
+// met is what the seeds of a scenario have met. What none of them meets is not tested, however many they are.
+type met struct {
+	cut, mute, parted int // clients cut off, in each way, and requests that were lost with it
+	held, meanwhile   int // writes that a slow disk held, and what others did without error meanwhile
+}
+
+func (m *met) add(w *world, j *faults.Random) {
+	for _, f := range j.Script() {
+		switch {
+		case f.Cut.Answers:
+			m.mute++
+		case f.Cut != faults.Cut{}:
+			m.cut++
+		}
+	}
+	m.parted += j.Parted()
+	m.held += w.held
+	m.meanwhile += w.meanwhile
+}
+
+func (m *met) check(t *testing.T, s scenario) {
+	t.Helper()
+	if several := s.members > 1; several && (m.cut < *seeds/5 || m.mute < *seeds/5 || m.parted < 5*(m.cut+m.mute)) {
+		t.Errorf("processes were hardly cut off: %+v", *m)
+	} else if m.held > 0 && several && m.meanwhile == 0 {
+		t.Errorf("nothing happened while a disk was slow: %+v", *m)
+	}
+	if s.disk && m.held < *seeds/5 {
+		t.Errorf("disks were hardly slow: %+v", *m)
 	}
 }
 

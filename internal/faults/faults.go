@@ -24,7 +24,7 @@ var ErrKilled = errors.New("faults: the connection was killed")
 type Kind uint8
 
 // The kinds of Kafka's protocol that matter here. Marker is not sent by a client: it is the coordinator's write that ends a
-// transaction in one partition (of topic OffsetsTopic for the positions in it).
+// transaction in one partition (of topic OffsetsTopic for the positions in it). Write goes to no cluster: it is a batch on its way to a disk.
 const (
 	Produce Kind = iota
 	InitProducer
@@ -40,6 +40,7 @@ const (
 	Metadata
 	CreateTopics
 	DeleteRecords
+	Write
 	kinds
 )
 
@@ -48,7 +49,7 @@ const OffsetsTopic = "__consumer_offsets"
 
 var kindNames = [kinds]string{
 	"produce", "init", "addpartitions", "txnoffsets", "endtxn", "marker", "offsetcommit", "offsetfetch", "listoffsets", "fetch",
-	"join", "metadata", "create", "deleterecords",
+	"join", "metadata", "create", "deleterecords", "write",
 }
 
 // String is the kind's name in scripts.
@@ -62,8 +63,10 @@ func (k Kind) String() string {
 // A Request is what a Judge is told.
 type Request struct {
 	Kind      Kind
-	ID        string // the transactional id or the group; "" where there is none
-	Topic     string // "" where a request is about several
+	Client    string    // who sends it: the name of its connection; "" for a Marker
+	Time      time.Time // by the cluster's clock
+	ID        string    // the transactional id or the group; "" where there is none
+	Topic     string    // "" where a request is about several
 	Partition int32
 }
 
@@ -79,6 +82,24 @@ type Fate struct {
 	Again    int           // the request is done, and again when this many further ones have come
 	Lose     bool          // the request is done, and there is no answer
 	KillDone bool          // the request is done, and the connection ends before the answer
+	Cut      Cut           // the client is cut off from the cluster, from this request on
+	Parted   bool          // set by a judge with Drop or Lose while a Cut lasts: nothing else passes either
+}
+
+// A Cut parts a client from the cluster, as a network does. With Answers everything that it sends arrives, heartbeats too, and no answer and
+// no news of its group come back; without, nothing arrives. It heals when the client has sent Requests more, or, at the next request after it,
+// when For has passed. A client that is killed and started again under its name is still cut off.
+type Cut struct {
+	Answers  bool
+	Requests int
+	For      time.Duration
+}
+
+// A Witness is a Judge that is shown each request before it reaches a memory cluster, without any lock of the cluster's: what it does, such as
+// to have another member join, has happened when the request arrives. It is shown what it causes itself, too.
+type Witness interface {
+	Judge
+	Witness(r Request)
 }
 
 // A Judge decides. It is called by one goroutine at a time, in the order in which requests arrive, and calls nothing back.

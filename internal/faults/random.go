@@ -19,6 +19,9 @@ type Plan struct {
 	// Kills are the requests, of all kinds together and counted from 1, at which the connection ends; whether they are still done is
 	// drawn. Default none.
 	Kills []int
+	// Cuts are the requests, counted in the same way, at which the client that sends them is cut off from the cluster; how and for how long
+	// is drawn, up to PassAtMost. Requests of clients that are cut off do not count. Default none.
+	Cuts []int
 	// First is how many requests pass before anything goes wrong; Last after how many everything passes again, so that a run comes
 	// to its end. Default 0: from the first on, and for ever.
 	First, Last int
@@ -30,7 +33,7 @@ type Odds struct {
 }
 
 // Common are odds under which a correct app gets along: everything that a network and a busy broker do to requests now and then.
-// Markers are often late, the log is cleaned, and time passes now and then. Nothing is refused for good.
+// Markers are often late, disks are slow, the log is cleaned, and time passes now and then. Nothing is refused for good.
 func Common() map[Kind]Odds {
 	odds := map[Kind]Odds{Marker: {After: 400}}
 	for _, k := range []Kind{InitProducer, AddPartitions, Produce, TxnOffsets, EndTxn} {
@@ -40,6 +43,7 @@ func Common() map[Kind]Odds {
 		odds[k] = Odds{Drop: 10, Lose: 10}
 	}
 	odds[OffsetCommit] = Odds{Drop: 10, Lose: 10, Again: 10}
+	odds[Write] = Odds{After: 40, Pass: 20}
 	odds[Fetch] = Odds{Refuse: 10, Clean: 10, Pass: 5}
 	return odds
 }
@@ -51,6 +55,7 @@ type Random struct {
 	script Script
 	seen   [kinds]int
 	all    int
+	cuts   cuts
 }
 
 // NewRandom makes a judge for one run.
@@ -69,6 +74,9 @@ func NewRandom(p Plan) *Random {
 
 // Judge draws. A marker is not a request: it does not count for Kills, First and Last.
 func (r *Random) Judge(q Request) Fate {
+	if f, cut := r.cuts.fate(q); cut {
+		return f
+	}
 	if q.Kind != Marker {
 		r.all++
 	}
@@ -77,7 +85,7 @@ func (r *Random) Judge(q Request) Fate {
 	if f != (Fate{}) {
 		r.script[Call{q.Kind, r.seen[q.Kind]}] = f
 	}
-	return f
+	return r.cuts.begin(q, f)
 }
 
 func (r *Random) draw(k Kind) Fate {
@@ -86,6 +94,9 @@ func (r *Random) draw(k Kind) Fate {
 			return Fate{Kill: true}
 		}
 		return Fate{KillDone: true}
+	}
+	if k != Marker && k != Write && slices.Contains(r.plan.Cuts, r.all) {
+		return Fate{Cut: r.drawCut()}
 	}
 	if r.all < r.plan.First || r.plan.Last > 0 && r.all > r.plan.Last {
 		return Fate{}
@@ -112,6 +123,20 @@ func (r *Random) draw(k Kind) Fate {
 	}
 	return Fate{}
 }
+
+// drawCut is half of the time a number of requests and half of the time a duration, which may end a session.
+func (r *Random) drawCut() Cut {
+	c := Cut{Answers: r.rand.IntN(2) == 0}
+	if r.rand.IntN(2) == 0 {
+		c.Requests = 1 + r.rand.IntN(3*r.plan.Within)
+	} else {
+		c.For = (time.Second + time.Duration(r.rand.Int64N(int64(r.plan.PassAtMost)))).Round(time.Millisecond)
+	}
+	return c
+}
+
+// Parted is how many requests were lost, or their answers, because their client was cut off.
+func (r *Random) Parted() int { return r.cuts.lost }
 
 // Requests is how many have come, markers not counted: Kills are drawn from the count of an undisturbed run.
 func (r *Random) Requests() int { return r.all }

@@ -18,8 +18,12 @@ import (
 //	marker 7 after=12
 //	produce 1 refuse=refused
 //	endtxn 5 pass=2m clean
+//	fetch 9 cut=40s
+//	produce 4 mute=12
 //
-// and is what a failing seed prints and testdata keeps. Empty lines and those that begin with # mean nothing.
+// and is what a failing seed prints and testdata keeps. Empty lines and those that begin with # mean nothing. cut parts the request's
+// client from the cluster so that its requests are lost, mute so that the answers are; a number is that of its further requests, a duration
+// that of the cluster's clock.
 type Script map[Call]Fate
 
 // A Call is the k-th request of a kind.
@@ -41,9 +45,13 @@ var refusals = map[string]error{
 // Judge returns a judge that plays the script from its beginning.
 func (s Script) Judge() Judge {
 	var seen [kinds]int
+	var cuts cuts
 	return JudgeFunc(func(r Request) Fate {
+		if f, cut := cuts.fate(r); cut {
+			return f
+		}
 		seen[r.Kind]++
-		return s[Call{r.Kind, seen[r.Kind]}]
+		return cuts.begin(r, s[Call{r.Kind, seen[r.Kind]}])
 	})
 }
 
@@ -75,7 +83,19 @@ func (f Fate) words() string {
 	flag(f.Again > 0, "again="+strconv.Itoa(f.Again))
 	flag(f.Lose, "lose")
 	flag(f.KillDone, "killdone")
+	flag(f.Cut != Cut{}, f.Cut.word())
 	return text.String()
+}
+
+func (c Cut) word() string {
+	name := "cut"
+	if c.Answers {
+		name = "mute"
+	}
+	if c.For > 0 {
+		return name + "=" + c.For.String()
+	}
+	return name + "=" + strconv.Itoa(c.Requests)
 }
 
 func refusal(err error) string {
@@ -147,6 +167,17 @@ func (f *Fate) set(word string) error {
 		if f.Refuse = refusals[arg]; f.Refuse == nil {
 			return fmt.Errorf("no refusal is called %q", arg)
 		}
+	case "cut", "mute":
+		c := Cut{Answers: name == "mute"}
+		var err error
+		if c.Requests, err = strconv.Atoi(arg); err != nil {
+			c.Requests = 0
+			c.For, err = time.ParseDuration(arg)
+		}
+		if err != nil || c.Requests < 1 && c.For <= 0 {
+			return fmt.Errorf("%q wants a number of requests or a duration", word)
+		}
+		f.Cut = c
 	case "after", "again":
 		n, err := strconv.Atoi(arg)
 		if err != nil || n < 1 {

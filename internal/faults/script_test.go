@@ -19,7 +19,11 @@ func TestScriptReadsWhatItPrints(t *testing.T) {
 		produce 2 again=4 killdone
 		init 1 kill
 		fetch 1 drop
-		endtxn 5 pass=2m30s clean`
+		endtxn 5 pass=2m30s clean
+		produce 3 cut=12
+		produce 4 cut=40s
+		fetch 2 mute=3
+		fetch 3 mute=1m30s`
 	s, err := faults.Parse(text)
 	if err != nil {
 		t.Fatal(err)
@@ -32,6 +36,10 @@ func TestScriptReadsWhatItPrints(t *testing.T) {
 		{faults.InitProducer, 1}: {Kill: true},
 		{faults.Fetch, 1}:        {Drop: true},
 		{faults.EndTxn, 5}:       {Pass: 150 * time.Second, Clean: true},
+		{faults.Produce, 3}:      {Cut: faults.Cut{Requests: 12}},
+		{faults.Produce, 4}:      {Cut: faults.Cut{For: 40 * time.Second}},
+		{faults.Fetch, 2}:        {Cut: faults.Cut{Answers: true, Requests: 3}},
+		{faults.Fetch, 3}:        {Cut: faults.Cut{Answers: true, For: 90 * time.Second}},
 	}
 	if !maps.Equal(s, want) {
 		t.Errorf("parsed %v, want %v", s, want)
@@ -52,6 +60,8 @@ func TestScriptSaysWhatIsWrong(t *testing.T) {
 		"endtxn 1 after":          `"after"`,
 		"endtxn 1 again=0":        `"again=0"`,
 		"endtxn 1 pass=-1s":       `"pass=-1s"`,
+		"endtxn 1 cut":            `"cut"`,
+		"endtxn 1 mute=-1s":       `"mute=-1s"`,
 		"endtxn 1 refuse=nothing": `"nothing"`,
 	} {
 		if _, err := faults.Parse(text); err == nil || !strings.Contains(err.Error(), want) {
@@ -62,6 +72,7 @@ func TestScriptSaysWhatIsWrong(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	f.Add("endtxn 3 lose\nmarker 7 after=12")
+	f.Add("fetch 3 cut=7\nfetch 9 mute=1m")
 	f.Add("# nothing\n\nproduce 1 refuse=later again=1")
 	f.Fuzz(func(t *testing.T, text string) {
 		s, err := faults.Parse(text)
@@ -138,5 +149,46 @@ func TestShrink(t *testing.T) {
 	})
 	if len(got) != 2 || !got[guilty[0]].Lose || !got[guilty[1]].Lose {
 		t.Errorf("shrunk to\n%s", got)
+	}
+}
+
+// A client that is cut off is, whatever it asks for and however often it is started; nobody else is.
+func TestCutHeals(t *testing.T) {
+	began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for text, want := range map[string]struct {
+		fate  faults.Fate
+		lasts int
+	}{
+		"produce 2 cut=3":    {faults.Fate{Drop: true, Parted: true}, 4},
+		"produce 2 mute=3":   {faults.Fate{Lose: true, Parted: true}, 4},
+		"produce 2 cut=10s":  {faults.Fate{Drop: true, Parted: true}, 10},
+		"produce 2 mute=10s": {faults.Fate{Lose: true, Parted: true}, 10},
+	} {
+		t.Run(text, func(t *testing.T) {
+			s, err := faults.Parse(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			j, lost := s.Judge(), 0
+			for second := range 20 { // a request of each each second
+				at := began.Add(time.Duration(second) * time.Second)
+				f := j.Judge(faults.Request{Kind: faults.Produce, Client: "a", Time: at})
+				f.Cut = faults.Cut{}
+				if f != (faults.Fate{}) && f != want.fate {
+					t.Fatalf("second %d: %+v, want %+v", second, f, want.fate)
+				}
+				if f.Parted {
+					lost++
+				}
+				for _, q := range []faults.Request{{Kind: faults.Fetch, Client: "b", Time: at}, {Kind: faults.Marker, Time: at}, {Kind: faults.Write, Client: "a", Time: at}} {
+					if f := j.Judge(q); f != (faults.Fate{}) {
+						t.Fatalf("second %d: %+v has fate %+v", second, q, f)
+					}
+				}
+			}
+			if lost != want.lasts {
+				t.Errorf("%d requests were lost, want %d", lost, want.lasts)
+			}
+		})
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // Log is a wire.Log whose calls have fates. It works over any cluster, but knows calls, not requests: what a fate says about doing
-// something later or again, it does not do. Drop is a call that does not happen and Lose one that does; both return ErrLost, or
+// something later or again, it does not do, and a client that is cut off keeps its seat. Drop is a call that does not happen and Lose one that does; both return ErrLost, or
 // wire.ErrUnknownOutcome from Commit. Refuse is returned in its place.
 //
 // When a fate kills it, the process is dead as far as the cluster can tell: memberships fall silent, writers end without a word,
@@ -48,6 +48,7 @@ func (l *Log) do(r Request, op func() error) error {
 		return ErrKilled
 	}
 	l.mu.Lock()
+	r.Time = l.Now()
 	f := l.judge.Judge(r)
 	l.mu.Unlock()
 	switch {

@@ -86,7 +86,7 @@ func (c *layerConn) request(q *request) bool {
 		return c.pass(q, answer{})
 	}
 	l.arrive()
-	f := l.verdict(faults.Request{Kind: q.kind, ID: q.id()})
+	f := l.verdict(faults.Request{Kind: q.kind, Client: q.client, Time: time.Now(), ID: q.id()})
 	if f.Pass > 0 {
 		select {
 		case <-time.After(f.Pass / 1000):
