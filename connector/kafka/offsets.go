@@ -12,6 +12,24 @@ import (
 
 // Committed is described at wire.Offsets.
 func (l *clusterLog) Committed(ctx context.Context, group string, of []wire.TopicPartition) (map[wire.TopicPartition]wire.Committed, error) {
+	return l.positions(ctx, group, of, func(wire.TopicPartition) bool { return false })
+}
+
+// Settled is described at wire.Offsets.
+func (l *clusterLog) Settled(ctx context.Context, group string, of []wire.TopicPartition) (found map[wire.TopicPartition]wire.Committed, open map[wire.TopicPartition]bool, err error) {
+	open = make(map[wire.TopicPartition]bool)
+	found, err = l.positions(ctx, group, of, func(at wire.TopicPartition) bool {
+		open[at] = true
+		return true
+	})
+	for at := range found { // when it was asked again
+		delete(open, at)
+	}
+	return found, open, err
+}
+
+// positions reads a group's positions. pending is asked of a partition that a transaction would change: false is to wait for that.
+func (l *clusterLog) positions(ctx context.Context, group string, of []wire.TopicPartition, pending func(wire.TopicPartition) bool) (map[wire.TopicPartition]wire.Committed, error) {
 	out := make(map[wire.TopicPartition]wire.Committed, len(of))
 	if len(of) == 0 {
 		return out, nil
@@ -37,6 +55,7 @@ func (l *clusterLog) Committed(ctx context.Context, group string, of []wire.Topi
 				switch {
 				case block == nil:
 					return fmt.Errorf("topic %q partition %d is missing from the answer", at.Topic, at.Partition)
+				case block.Err == sarama.ErrUnstableOffsetCommit && pending(at):
 				case block.Err != sarama.ErrNoError:
 					return fmt.Errorf("topic %q partition %d: %w", at.Topic, at.Partition, block.Err)
 				case block.Offset >= 0:

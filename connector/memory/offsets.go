@@ -8,21 +8,41 @@ import (
 	"github.com/weirstream/weir/internal/wire"
 )
 
+// positions are what a group says of partitions: open are those of which a transaction is not complete.
+type positions struct {
+	found map[wire.TopicPartition]wire.Committed
+	open  map[wire.TopicPartition]bool
+}
+
+func (g *group) positions(of []wire.TopicPartition) positions {
+	at := positions{map[wire.TopicPartition]wire.Committed{}, map[wire.TopicPartition]bool{}}
+	for _, p := range of {
+		if g.pending[p] > 0 {
+			at.open[p] = true
+		} else if c, ok := g.offsets[p]; ok {
+			at.found[p] = c.Committed
+		}
+	}
+	return at
+}
+
 // Committed is described at wire.Offsets.
 func (cn *conn) Committed(ctx context.Context, name string, of []wire.TopicPartition) (map[wire.TopicPartition]wire.Committed, error) {
 	return ask(ctx, cn, faults.Request{Kind: faults.OffsetFetch, ID: name}, func(b *broker) (map[wire.TopicPartition]wire.Committed, error) {
-		g := b.group(name)
-		found := map[wire.TopicPartition]wire.Committed{}
-		for _, p := range of {
-			if g.pending[p] > 0 {
-				return nil, errPending
-			}
-			if at, ok := g.offsets[p]; ok {
-				found[p] = at.Committed
-			}
+		at := b.group(name).positions(of)
+		if len(at.open) > 0 {
+			return nil, errPending
 		}
-		return found, nil
+		return at.found, nil
 	})
+}
+
+// Settled is described at wire.Offsets.
+func (cn *conn) Settled(ctx context.Context, name string, of []wire.TopicPartition) (map[wire.TopicPartition]wire.Committed, map[wire.TopicPartition]bool, error) {
+	at, err := ask(ctx, cn, faults.Request{Kind: faults.OffsetFetch, ID: name}, func(b *broker) (positions, error) {
+		return b.group(name).positions(of), nil
+	})
+	return at.found, at.open, err
 }
 
 // CommitPlain is described at wire.Offsets.

@@ -188,6 +188,10 @@ func TestMarkersHoldBackTheStableOffset(t *testing.T) {
 	if _, err := r.log.Committed(ended(), "g", []wire.TopicPartition{in}); !errors.Is(err, context.Canceled) {
 		t.Errorf("a stable fetch does not wait for the transaction: %v", err)
 	}
+	other := wire.TopicPartition{Topic: in.Topic, Partition: in.Partition + 1}
+	if found, open, err := r.log.Settled(ended(), "g", []wire.TopicPartition{in, other}); err != nil || len(found) != 0 || !open[in] || open[other] {
+		t.Errorf("found %v, open %v, %v: one is open", found, open, err)
+	}
 	r.c.Settle()
 	r.shows("a b", 2)
 	if stable := at(wire.Stable); stable != 4 {

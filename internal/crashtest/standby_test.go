@@ -8,8 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weirstream/weir/connector/kafka"
 	"github.com/weirstream/weir/internal/faults"
 	"github.com/weirstream/weir/internal/wire"
+	"github.com/weirstream/weir/serde"
+	"github.com/weirstream/weir/stream"
 )
 
 // counter is the sum of a counter over all labels.
@@ -92,13 +95,13 @@ type garbled struct {
 	on *bool
 }
 
-func (g garbled) Committed(ctx context.Context, group string, of []wire.TopicPartition) (map[wire.TopicPartition]wire.Committed, error) {
-	found, err := g.Log.Committed(ctx, group, of)
+func (g garbled) Settled(ctx context.Context, group string, of []wire.TopicPartition) (map[wire.TopicPartition]wire.Committed, map[wire.TopicPartition]bool, error) {
+	found, open, err := g.Log.Settled(ctx, group, of)
 	if c, ok := found[g.at]; ok && *g.on {
 		c.Metadata = "nonsense"
 		found[g.at] = c
 	}
-	return found, err
+	return found, open, err
 }
 
 // TestCopyOfWhichNothingCanBeSaid: a copy whose committed place cannot be read lacks who knows how much. Its task stays where it runs, and the other
@@ -145,5 +148,105 @@ func TestCopyOfWhichNothingCanBeSaid(t *testing.T) {
 	w.stops(t)
 	if err := w.judged(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestOpenTransactionHoldsUpOneCopy: of three processes one is frozen between a commit and its markers. The copies of its task wait without a word,
+// and say why when it lasts; those of the other tasks go on.
+func TestOpenTransactionHoldsUpOneCopy(t *testing.T) {
+	counts := func(b *stream.Builder, _ *world) {
+		source(b).GroupByKey().Count(stream.OnUpdate, stream.Named("counts")).ToStream().To(kafka.Sink("out", serde.String, serde.Int64))
+	}
+	for _, missing := range []string{faults.OffsetsTopic, "app-counts-changelog"} {
+		t.Run(missing, func(t *testing.T) {
+			w, err := newWorld(scenario{name: "held", build: counts, check: sums, members: 3, config: func(c *stream.Config) {
+				standby(c)
+				c.Standbys = 2
+			}}, 0, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for w.sent < records/3 {
+				if err := w.send(); err != nil {
+					t.Fatal(err)
+				}
+				w.rest(t)
+			}
+			frozen, others := w.procs[0], w.procs[1:]
+			if len(frozen.running()) != 1 {
+				t.Fatalf("it runs %v", frozen.running())
+			}
+			of := frozen.running()[0]
+			if err := w.send(); err != nil {
+				t.Fatal(err)
+			}
+			var held []wire.TopicPartition
+			for p := range int32(partitions) {
+				held = append(held, wire.TopicPartition{Topic: missing, Partition: p})
+			}
+			w.c.HoldMarkers(held...)
+			frozen.work()
+			frozen.step()
+			w.c.HoldMarkers(wire.TopicPartition{Topic: "none"}) // of what ends from now on
+			took := func(task string) (n int64) {
+				for _, p := range others {
+					n += p.d.Counters()["weir_standby_records_total{task,"+task+"}"]
+				}
+				return n
+			}
+			before := map[string]int64{}
+			for _, p := range others {
+				for _, task := range p.running() {
+					before[task] = took(task)
+				}
+			}
+			before[of] = took(of)
+			step := func() {
+				for range 3 {
+					for _, p := range others {
+						if !p.step() {
+							t.Fatal(errors.Join(w.why...))
+						}
+					}
+				}
+			}
+			step()
+			for task, n := range before {
+				if got := took(task) - n; (got > 0) != (task != of) {
+					t.Errorf("copies of %s took %d records while %s was held up", task, got, of)
+				}
+			}
+			errs := func() (n int) {
+				for _, p := range others {
+					for _, c := range p.d.Status().Standbys {
+						if c.Err != nil {
+							n++
+							if c.Task != of {
+								t.Errorf("copy of %s: %v", c.Task, c.Err)
+							}
+						}
+					}
+				}
+				return n
+			}
+			if n := errs(); n > 0 {
+				t.Errorf("%d copies complain of a moment", n)
+			}
+			w.c.Advance(11 * time.Second)
+			if step(); errs() != len(others) {
+				t.Errorf("%d of %d copies say what holds them up", errs(), len(others))
+			}
+			w.c.Settle()
+			if err := w.drive(false); err != nil {
+				t.Fatal(err)
+			}
+			if n := errs(); n > 0 {
+				t.Errorf("%d copies still complain", n)
+			}
+			w.stops(t)
+			if err := w.judged(); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }

@@ -26,6 +26,7 @@ func (s *session) hasRecord(sub *Sub) bool {
 type records struct {
 	tasks   map[string]*taskRecord // the latest of each task
 	formats map[string][]byte      // of stores: a restore on an empty disk must know how its values were written
+	whole   bool                   // nothing was left out that may be committed yet
 }
 
 // formatKey is the key of a store's format in the tasks topic. No task has a name with a zero byte.
@@ -36,19 +37,23 @@ const (
 	formatRecord = "format" // among a store's own records in the database
 )
 
-// records reads the tasks topic.
-func (l *kafkaLog) records(ctx context.Context) (*records, error) {
+// records reads the tasks topic: to its end, which waits for transactions that are open, or to its stable end.
+func (l *kafkaLog) records(ctx context.Context, to wire.Where) (*records, error) {
 	log := l.s.base.log
 	tp := wire.TopicPartition{Topic: l.s.plan.tasksTopic()}
 	starts, err := log.List(ctx, wire.Start, []wire.TopicPartition{tp})
 	if err != nil {
 		return nil, err
 	}
-	ends, err := log.List(ctx, wire.End, []wire.TopicPartition{tp})
+	last, err := log.List(ctx, wire.End, []wire.TopicPartition{tp})
 	if err != nil {
 		return nil, err
 	}
-	out := &records{map[string]*taskRecord{}, map[string][]byte{}}
+	ends, err := log.List(ctx, to, []wire.TopicPartition{tp})
+	if err != nil {
+		return nil, err
+	}
+	out := &records{tasks: map[string]*taskRecord{}, formats: map[string][]byte{}, whole: ends[tp] >= last[tp]}
 	if starts[tp] >= ends[tp] {
 		return out, nil
 	}

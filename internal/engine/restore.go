@@ -23,7 +23,7 @@ func (l *kafkaLog) recover(ctx context.Context, refs []taskRef) (*saved, error) 
 	if err != nil {
 		return nil, fmt.Errorf("read the group's positions: %w", err)
 	}
-	records, err := l.records(ctx)
+	records, err := l.records(ctx, wire.End)
 	if err != nil {
 		return nil, err
 	}

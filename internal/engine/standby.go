@@ -37,6 +37,7 @@ type follow struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	ready  bool        // the formats of its stores are known; of the goroutine that follows
+	held   int64       // since when a transaction holds it up, in ms; 0: none does; of that goroutine, too
 	coming atomic.Bool // it moves here as soon as it lacks little
 
 	mu    sync.Mutex
@@ -147,51 +148,12 @@ func (b *standbys) round(ctx context.Context) {
 	}
 	b.s.sideBySide(len(all), func(i int) bool {
 		if goal, known := to[all[i].ref.name()]; known {
+			all[i].held = 0
 			b.advance(all[i], goal, ends)
 		}
 		return true
 	})
 	b.ask()
-}
-
-// goals reads what is committed of the tasks, and where their changelogs end. A task of which that cannot be said has no goal.
-func (b *standbys) goals(ctx context.Context, all []*follow) (to map[string]targets, ends map[wire.TopicPartition]int64, err error) {
-	s := b.s
-	var of, logs []wire.TopicPartition
-	fresh := false
-	for _, f := range all {
-		of = append(of, f.ref.partitions...)
-		of = append(of, s.changelogsOf(f.ref)...)
-		logs = append(logs, s.changelogsOf(f.ref)...)
-		fresh = fresh || !f.ready
-	}
-	committed, err := s.base.log.Committed(s.patient(ctx), s.plan.App, of)
-	if err != nil {
-		return nil, nil, fmt.Errorf("read the group's positions: %w", err)
-	}
-	if ends, err = s.base.log.List(ctx, wire.End, logs); err != nil {
-		return nil, nil, err
-	}
-	var known *records
-	if fresh {
-		if known, err = b.l.records(ctx); err != nil {
-			return nil, nil, err
-		}
-	}
-	to = map[string]targets{}
-	for _, f := range all {
-		_, goal, err := s.saidOf(f.ref, committed)
-		if err == nil && !f.ready {
-			err = b.l.adoptFormats(f.ref, known.formats)
-			f.ready = err == nil
-		}
-		if err != nil {
-			b.note(f, err)
-			continue
-		}
-		to[f.ref.name()] = goal
-	}
-	return to, ends, nil
 }
 
 // advance brings one copy to its goal: those of its stores of which something was committed.

@@ -187,6 +187,15 @@ func (l *Log) Committed(ctx context.Context, group string, of []wire.TopicPartit
 	})
 }
 
+// Settled reads those that nothing would change.
+func (l *Log) Settled(ctx context.Context, group string, of []wire.TopicPartition) (found map[wire.TopicPartition]wire.Committed, open map[wire.TopicPartition]bool, err error) {
+	err = l.do(Request{Kind: OffsetFetch, ID: group}, func() (err error) {
+		found, open, err = l.inner.Settled(ctx, group, of)
+		return err
+	})
+	return found, open, err
+}
+
 // CommitPlain writes positions.
 func (l *Log) CommitPlain(ctx context.Context, who wire.Identity, at []wire.Position) error {
 	if err := metadataTooLarge(at); err != nil {

@@ -64,6 +64,11 @@ func testOffsets(t *testing.T, c Cluster) {
 		if !maps.Equal(found, want) {
 			t.Errorf("found %v, want %v", found, want)
 		}
+		found, open, err := k.log.Settled(k.ctx, group, all)
+		k.must(err)
+		if !maps.Equal(found, want) || len(open) > 0 {
+			t.Errorf("settled are %v, want %v; open %v", found, want, open)
+		}
 	})
 	t.Run("MetadataTooLarge", func(t *testing.T) {
 		c.strict(t)
