@@ -103,7 +103,13 @@ func openKafkaLog(ctx context.Context, s *session) (*kafkaLog, error) {
 	if err := l.fenceDead(ctx, assigned); err != nil {
 		return l, err
 	}
-	return l, l.openWriters(ctx)
+	if err := l.openWriters(ctx); err != nil {
+		return l, err
+	}
+	if len(s.owned) == 0 { // with the local exchange one process has all tasks
+		return l, nil
+	}
+	return l, s.verifyDrained(ctx)
 }
 
 // sit takes the app's seat in its group, unless an earlier session has.
