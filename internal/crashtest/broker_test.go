@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -91,13 +92,13 @@ func (r *brokerRun) judged(ctx context.Context) error {
 		return err
 	}
 	r.layer.Quiet()
-	for stopped := false; !stopped; {
+	for left := slices.Clone(r.seats); len(left) > 0; { // who has ended listens no more
 		if err := r.drive(ctx, func() bool { return true }); err != nil {
 			return err
 		}
-		stopped = true
-		for _, l := range r.seats {
-			stopped = l.end(ctx) && stopped
+		left = slices.DeleteFunc(left, func(l *life) bool { return l.end(ctx) })
+		if ctx.Err() != nil && len(left) > 0 {
+			return r.late(fmt.Errorf("%d of %d processes did not stop", len(left), len(r.seats)))
 		}
 	}
 	if err := r.layer.Err(); err != nil {
@@ -137,12 +138,17 @@ func (r *brokerRun) drive(ctx context.Context, sent func() bool) error {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			return fmt.Errorf("no end within %v: %w\n%s\nthe last reasons: %w", brokerPatience, errors.Join(r.layer.Err(), r.findings()), r.b.DumpGroup("app"), errors.Join(r.why[max(0, len(r.why)-5):]...))
+			return r.late(r.findings())
 		}
 	}
 	return nil
+}
+
+// late is the error of a run that makes no progress.
+func (r *brokerRun) late(what error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return fmt.Errorf("no end within %v: %w\n%s\nthe last reasons: %w", brokerPatience, errors.Join(r.layer.Err(), what), r.b.DumpGroup("app"), errors.Join(r.why[max(0, len(r.why)-5):]...))
 }
 
 // behind reports whether records were put in that are not committed as read. That all of what they cause has come out is the oracle's word.

@@ -1,9 +1,7 @@
 package crashtest
 
 import (
-	"context"
 	"errors"
-	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -12,25 +10,18 @@ import (
 	"github.com/weirstream/weir/connector/memory"
 	"github.com/weirstream/weir/internal/wire"
 	"github.com/weirstream/weir/serde"
-	"github.com/weirstream/weir/state"
 	"github.com/weirstream/weir/stream"
 )
 
 // throughExchange runs an app that repartitions until so many results are committed, and ends it by Stop(Drain).
 func throughExchange(t *testing.T, c *memory.Cluster, exchange stream.Exchange, results int) error {
 	t.Helper()
-	b := stream.New("app")
-	b.Source(kafka.Source("in", serde.String, serde.String)).
-		GroupBy(func(_, v string) string { return v }, stream.Named("by-value")).
-		Count().
-		To(kafka.Sink("out", serde.String, serde.Int64))
-	app, err := b.Build(stream.Config{Cluster: c, Exchange: exchange, State: state.InMemory(), Instance: "i", CheckpointInterval: 5 * time.Millisecond,
-		Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- app.Run(context.WithoutCancel(t.Context())) }()
+	app, ended := runs(t, c, func(b *stream.Builder) {
+		b.Source(kafka.Source("in", serde.String, serde.String)).
+			GroupBy(func(_, v string) string { return v }, stream.Named("by-value")).
+			Count().
+			To(kafka.Sink("out", serde.String, serde.Int64))
+	}, func(config *stream.Config) { config.Exchange = exchange })
 	until(t, "the results are there, or the app has ended", func() bool {
 		n := 0
 		for p := range int32(partitions) {
@@ -51,11 +42,7 @@ func throughExchange(t *testing.T, c *memory.Cluster, exchange stream.Exchange, 
 // The local exchange does not read repartition topics: what a run with the other one has left in them would be lost.
 func TestExchangeIsChanged(t *testing.T) {
 	c := &memory.Cluster{}
-	for _, topic := range []string{"in", "out"} {
-		if err := c.Create(topic, partitions, nil); err != nil {
-			t.Fatal(err)
-		}
-	}
+	inAndOut(t, c, partitions)
 	const between = "app-by-value-repartition"
 	appendTo(t, c, 0)
 	if err := throughExchange(t, c, stream.Kafka, 1); err != nil {

@@ -1,9 +1,7 @@
 package crashtest
 
 import (
-	"context"
 	"errors"
-	"log/slog"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,7 +12,6 @@ import (
 	"github.com/weirstream/weir/internal/faults"
 	"github.com/weirstream/weir/internal/wire"
 	"github.com/weirstream/weir/serde"
-	"github.com/weirstream/weir/state"
 	"github.com/weirstream/weir/stream"
 )
 
@@ -31,20 +28,8 @@ func growing(t *testing.T, build func(*stream.Builder), change func(c *memory.Cl
 		}
 		return f
 	})}
-	for _, topic := range []string{"in", "out"} {
-		if err := c.Create(topic, partitions, nil); err != nil {
-			t.Fatal(err)
-		}
-	}
-	b := stream.New("app")
-	build(b)
-	app, err := b.Build(stream.Config{Cluster: c, State: state.InMemory(), Instance: "i", CheckpointInterval: 5 * time.Millisecond,
-		SessionTimeout: 2 * time.Second, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ended = make(chan error, 1)
-	go func() { ended <- app.Run(context.WithoutCancel(t.Context())) }()
+	inAndOut(t, c, partitions)
+	app, ended = runs(t, c, build, func(config *stream.Config) { config.SessionTimeout = 2 * time.Second })
 	until(t, "all tasks run", func() bool { return len(app.Status().Tasks) >= partitions })
 	appendTo(t, c, 0)
 	until(t, "the first record is committed", func() bool { return len(c.Committed("app")) > 0 })

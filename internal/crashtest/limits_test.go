@@ -31,14 +31,19 @@ func (h heard) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// runs builds and runs an app on a cluster with topics in and out.
-func runs(t *testing.T, c *memory.Cluster, build func(*stream.Builder), change func(*stream.Config)) (*stream.App, chan error) {
+// inAndOut makes the topics in and out, of n partitions.
+func inAndOut(t *testing.T, c *memory.Cluster, n int) {
 	t.Helper()
 	for _, topic := range []string{"in", "out"} {
-		if err := c.Create(topic, 1, nil); err != nil {
+		if err := c.Create(topic, n, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
+}
+
+// runs builds and runs an app.
+func runs(t *testing.T, c *memory.Cluster, build func(*stream.Builder), change func(*stream.Config)) (*stream.App, chan error) {
+	t.Helper()
 	b := stream.New("app")
 	build(b)
 	config := stream.Config{Cluster: c, State: state.InMemory(), Instance: "i", CheckpointInterval: 5 * time.Millisecond, Logger: slog.New(slog.DiscardHandler)}
@@ -56,6 +61,7 @@ func runs(t *testing.T, c *memory.Cluster, build func(*stream.Builder), change f
 // begins anew from the last commit.
 func TestTaskThatHoldsUpIsNamed(t *testing.T) {
 	c := &memory.Cluster{}
+	inAndOut(t, c, 1)
 	held, told := make(chan struct{}), make(chan string, 1)
 	var once sync.Once
 	app, ended := runs(t, c, func(b *stream.Builder) {
@@ -88,6 +94,7 @@ func TestTaskThatHoldsUpIsNamed(t *testing.T) {
 func TestGivesUpInTheEnd(t *testing.T) {
 	t.Parallel() // it waits longer from attempt to attempt
 	c := &memory.Cluster{}
+	inAndOut(t, c, 1)
 	down := errors.New("down")
 	_, ended := runs(t, c, func(b *stream.Builder) {
 		in := b.Source(kafka.Source("in", serde.String, serde.String))
@@ -106,6 +113,7 @@ func TestGivesUpInTheEnd(t *testing.T) {
 // A value that cannot be encoded is no record's fault: whatever the policy is, the app ends, and says which store and key.
 func TestValueThatCannotBeEncoded(t *testing.T) {
 	c := &memory.Cluster{}
+	inAndOut(t, c, 1)
 	three := serde.New("three/1", func(dst []byte, n int64) ([]byte, error) {
 		if n == 3 {
 			return dst, errors.New("three is too many")
@@ -134,6 +142,7 @@ func TestValueThatCannotBeEncoded(t *testing.T) {
 // State that only a checkpoint can move out of memory has one taken before its time.
 func TestCheckpointWhenMemoryIsFull(t *testing.T) {
 	c := &memory.Cluster{}
+	inAndOut(t, c, 1)
 	app, ended := runs(t, c, func(b *stream.Builder) {
 		b.Source(kafka.Source("in", serde.String, serde.String)).GroupByKey().Count(stream.OnUpdate).ToStream().To(kafka.Sink("out", serde.String, serde.Int64))
 	}, func(config *stream.Config) {

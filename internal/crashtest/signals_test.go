@@ -18,11 +18,7 @@ import (
 func TestSignals(t *testing.T) {
 	for how, alone := range map[stream.StopMode]int{stream.Handover: partitions, stream.Drain: partitions, stream.Stay: partitions - 1} {
 		c := &memory.Cluster{}
-		for _, topic := range []string{"in", "out"} {
-			if err := c.Create(topic, partitions, nil); err != nil {
-				t.Fatal(err)
-			}
-		}
+		inAndOut(t, c, partitions)
 		member := func(instance string, run func(*stream.App) error) (*stream.App, chan error) {
 			b := stream.New("app")
 			pass(b, nil)
