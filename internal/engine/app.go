@@ -169,10 +169,12 @@ func (a *App) setState(state string, err error) {
 	a.mu.state, a.mu.err = state, err
 }
 
+// attach makes a session the one that is asked. The gate waits for the queries that are inside, and they ask for the state: it is opened
+// without holding that.
 func (a *App) attach(s *session) {
 	a.mu.Lock()
-	defer a.mu.Unlock()
 	a.mu.session, a.mu.state = s, "running"
+	a.mu.Unlock()
 	a.gate.open(s)
 }
 
