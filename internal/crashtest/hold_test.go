@@ -360,7 +360,7 @@ func TestUnsafeSettingsAreRefused(t *testing.T) {
 		name := w.changelogs()[0]
 		w.c.Delete(name)
 		w.procs[0].disk.applied = nil
-		w.refuses(t, engine.ErrTopic, name, "ends at 0")
+		w.refuses(t, engine.ErrTopic, name, "made anew")
 	})
 	t.Run("transaction timeout", func(t *testing.T) {
 		s := counting()

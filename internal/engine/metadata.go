@@ -16,13 +16,15 @@ import (
 //
 //	version;checkpoint;watermark;latest time;changelogs' next offsets;topic's id;upstream tasks' watermarks
 //
-// Version 1 has no topic's id. Lists have commas. An offset is behind the tag of its store. Upstream watermarks are relative to the input's own, empty when there is
-// none yet, and end with i or e when that task is idle or has ended.
+// Version 1 has no topic's id, version 2 none of changelogs. Lists have commas. An offset is behind the tag of its store, and before the id of its
+// changelog. Upstream watermarks are relative to the input's own, empty when there is none yet, and end with i or e when that task is idle or
+// has ended.
 type metadata struct {
 	n          uint64
 	mark       task.Mark
 	changelogs targets
-	topic      string // the id of the topic that the position is in; "" when it was not known
+	logs       map[uint32]string // the ids of the changelogs' topics that are known
+	topic      string            // the id of the topic that the position is in; "" when it was not known
 	upstream   []task.Mark
 }
 
@@ -33,20 +35,16 @@ type targets map[uint32]int64
 func storeTag(name string) uint32 { return crc32.ChecksumIEEE([]byte(name)) }
 
 // maxMetadata leaves upstream watermarks out of what would be too long otherwise, which takes hundreds of upstream tasks: a reader that
-// starts again then waits for each of them to say something.
+// starts again then waits for each of them to say something. Before that go the ids of changelogs, which takes dozens of stores.
 const maxMetadata = 4000
 
 func (m metadata) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "2;%d;%d;%d;", m.n, m.mark.W, m.mark.High)
-	for i, tag := range slices.Sorted(maps.Keys(m.changelogs)) {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		fmt.Fprintf(&b, "%x=%d", tag, m.changelogs[tag])
+	text := m.head(m.logs)
+	if len(text) > maxMetadata {
+		text = m.head(nil)
 	}
-	fmt.Fprintf(&b, ";%s;", escapeID.Replace(m.topic))
-	text := b.String()
+	var b strings.Builder
+	b.WriteString(text)
 	for i, u := range m.upstream {
 		if i > 0 {
 			b.WriteByte(',')
@@ -67,8 +65,25 @@ func (m metadata) String() string {
 	return b.String()
 }
 
+// head is all but upstream watermarks.
+func (m metadata) head(logs map[uint32]string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "3;%d;%d;%d;", m.n, m.mark.W, m.mark.High)
+	for i, tag := range slices.Sorted(maps.Keys(m.changelogs)) {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, "%x=%d", tag, m.changelogs[tag])
+		if id := logs[tag]; id != "" {
+			b.WriteString(":" + escapeID.Replace(id))
+		}
+	}
+	fmt.Fprintf(&b, ";%s;", escapeID.Replace(m.topic))
+	return b.String()
+}
+
 // escapeID keeps an id, of which nothing is known but that it is text, from ending its field.
-var escapeID = strings.NewReplacer(";", "_")
+var escapeID = strings.NewReplacer(";", "_", ",", "_")
 
 // saysAnew reports whether one position's metadata differs from another's in more than the number of its checkpoint: an app that has nothing
 // to do commits nothing.
@@ -99,7 +114,7 @@ func parseMetadata(text string) (m metadata, err error) {
 	}
 	f := strings.Split(text, ";")
 	switch {
-	case len(f) == 7 && f[0] == "2":
+	case len(f) == 7 && (f[0] == "2" || f[0] == "3"):
 		m.topic = f[5]
 	case len(f) == 6 && f[0] == "1":
 	default:
@@ -117,7 +132,14 @@ func parseMetadata(text string) (m metadata, err error) {
 		m.changelogs = targets{}
 		for o := range strings.SplitSeq(f[4], ",") {
 			tag, offset, _ := strings.Cut(o, "=")
+			offset, id, known := strings.Cut(offset, ":")
 			n, bad := strconv.ParseUint(tag, 16, 32)
+			if known && id != "" {
+				if m.logs == nil {
+					m.logs = map[uint32]string{}
+				}
+				m.logs[uint32(n)] = id
+			}
 			err = cmp.Or(err, bad)
 			m.changelogs[uint32(n)] = number(offset)
 		}

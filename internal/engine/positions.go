@@ -19,7 +19,7 @@ func (s *session) positionsOf(r *runner, cut *task.Cut) (out []wire.Position) {
 		for i, to := range in.offsets(r.t.Partition, string(pos)) {
 			m := metadata{n: cut.N, mark: cut.Marks[in.input], upstream: cut.Upstream[in.input]}
 			if len(out) == 0 {
-				m.changelogs = r.logged.targets(r.sub)
+				m.changelogs, m.logs = r.logged.targets(r.sub), s.logIDs[r.sub]
 			}
 			m.topic = idOf(s.inputIDs(r.sub, in.name), to.Topic)
 			if i > 0 {
@@ -122,6 +122,9 @@ func (s *session) saidOf(t taskRef, committed map[wire.TopicPartition]wire.Commi
 			}
 			if len(m.changelogs) > 0 {
 				to = m.changelogs
+				if err := s.checkLogs(t, m.logs); err != nil {
+					return nil, nil, err
+				}
 			}
 			if len(m.upstream) > 0 {
 				upstream = m.upstream

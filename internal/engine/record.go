@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/weirstream/weir/connector"
@@ -16,6 +17,7 @@ type taskRecord struct {
 	inputs  []inputRecord
 	handles []handleRecord // of sinks outside the commit log, prepared and to be committed
 	nodes   []task.NodeMark
+	logs    map[uint32]string // the ids of changelogs by the tags of their stores
 }
 
 type inputRecord struct {
@@ -31,12 +33,13 @@ type handleRecord struct {
 	handle connector.Handle
 }
 
-// recordVersion is the first byte of an encoded task record. A version reads its own and those before: 2 has watermarks of nodes, 3 ids of topics.
-const recordVersion = 3
+// recordVersion is the first byte of an encoded task record. A version reads its own and those before: 2 has watermarks of nodes, 3 ids of topics, 4 those
+// of changelogs.
+const recordVersion = 4
 
 // recordOf is the record of a task's part.
 func recordOf(p *prepared) *taskRecord {
-	rec := &taskRecord{n: p.cut.N, nodes: p.cut.Nodes}
+	rec := &taskRecord{n: p.cut.N, nodes: p.cut.Nodes, logs: p.r.s.logIDs[p.r.sub]}
 	for i, in := range p.r.t.Inputs {
 		name := in.State().Name
 		rec.inputs = append(rec.inputs, inputRecord{name: name, position: p.cut.Positions[i], mark: p.cut.Marks[i], topics: p.r.s.inputIDs(p.r.sub, name)})
@@ -131,6 +134,10 @@ func (r *taskRecord) append(b []byte) []byte {
 	for _, m := range r.nodes {
 		b = binary.AppendVarint(appendString(b, m.Name), m.W)
 	}
+	b = binary.AppendUvarint(b, uint64(len(r.logs)))
+	for _, tag := range slices.Sorted(maps.Keys(r.logs)) {
+		b = appendString(binary.AppendUvarint(b, uint64(tag)), r.logs[tag])
+	}
 	return b
 }
 
@@ -161,6 +168,15 @@ func decodeRecord(b []byte) (*taskRecord, error) {
 	if b[0] >= 2 {
 		for range d.count() {
 			r.nodes = append(r.nodes, task.NodeMark{Name: d.string(), W: d.varint()})
+		}
+	}
+	if b[0] >= 4 {
+		for range d.count() {
+			if r.logs == nil {
+				r.logs = map[uint32]string{}
+			}
+			tag := uint32(d.uvarint())
+			r.logs[tag] = d.string()
 		}
 	}
 	if d.bad || len(d.b) > 0 {

@@ -16,13 +16,14 @@ func sampleRecord() *taskRecord {
 			{name: "lines", position: "", mark: task.NewMark()},
 		},
 		handles: []handleRecord{{"files", connector.Handle("part-0001")}},
+		logs:    map[uint32]string{7: "id-2", 1 << 31: "id-3"},
 	}
 }
 
 func TestTaskRecordsReadWhatTheyWrite(t *testing.T) {
 	want := sampleRecord()
 	got, err := decodeRecord(want.append(nil))
-	if err != nil || got.n != want.n || !reflect.DeepEqual(got.handles, want.handles) {
+	if err != nil || got.n != want.n || !reflect.DeepEqual(got.logs, want.logs) || !reflect.DeepEqual(got.handles, want.handles) {
 		t.Fatalf("got %+v %v", got, err)
 	}
 	for _, in := range want.inputs {
@@ -44,6 +45,7 @@ func TestTaskRecordsOfOlderVersions(t *testing.T) {
 	for version, text := range map[string]string{
 		"1": "\x01\x2a\x01\x06clicks\x031:7\x09\x0a\x00",
 		"2": "\x02\x2a\x01\x06clicks\x031:7\x09\x0a\x00\x01\x01w\x06",
+		"3": "\x03\x2a\x01\x06clicks\x031:7\x09\x0a\x01\x01c\x02id\x00\x02\x01w\x06\x01v\x06",
 	} {
 		r, err := decodeRecord([]byte(text))
 		if err != nil || r.n != 42 || r.position("clicks") != "1:7" || r.mark("clicks").W != -5 || len(r.nodes) != int(version[0]-'1') {

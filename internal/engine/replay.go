@@ -62,8 +62,7 @@ func (r *restorer) restore(ctx context.Context, target int64, named bool, end in
 		return 0, fmt.Errorf("%w: changelog %s/%d ends at %d, and the last commit needs it up to %d: the topic was made anew, or has lost records; "+
 			"to begin anew, delete the app's group, topics and state directory", ErrTopic, tp.Topic, tp.Partition, end, target)
 	case at.topic != "" && topic.ID != "" && at.topic != topic.ID:
-		return 0, fmt.Errorf("%w: changelog %s was deleted and made anew since this state was written; delete the state directory to begin with what the topic has now",
-			ErrTopic, topic.Name)
+		return 0, madeAnew("changelog "+topic.Name, at.topic, topic.ID, "") // the commit was of a version that names no ids of changelogs
 	case !named && from > 0:
 		return 0, r.l.nameless(tp)
 	case from > target:

@@ -101,8 +101,14 @@ func (l *kafkaLog) recoverTask(ctx context.Context, t taskRef, committed map[wir
 	}
 	// Positions that have expired leave the record of the last transaction that changed state. Nothing was committed behind it, so its
 	// changelogs end with it.
-	expired := len(rec.inputs) == 0 && len(to) == 0 && known.tasks[t.name()] != nil
-	rec.add(known.tasks[t.name()])
+	own := known.tasks[t.name()]
+	expired := len(rec.inputs) == 0 && len(to) == 0 && own != nil
+	if expired {
+		if err := l.s.checkLogs(t, own.logs); err != nil {
+			return nil, err
+		}
+	}
+	rec.add(own)
 	if err := l.s.checkTopics(ctx, t, rec); err != nil {
 		return nil, err
 	}

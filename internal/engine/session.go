@@ -42,10 +42,11 @@ type session struct {
 
 	topics       map[string]wire.Topic // internal ones
 	sourceTopics map[string]wire.Topic
-	sourceNames  map[*Source][]string   // topics of sources on the app's cluster
-	topicIDs     map[inputKey][]topicID // that inputs read
-	followers    []*follower            // of global tables
-	releasing    []wire.TopicPartition  // revoked, and not yet given up
+	sourceNames  map[*Source][]string       // topics of sources on the app's cluster
+	topicIDs     map[inputKey][]topicID     // that inputs read
+	logIDs       map[*Sub]map[uint32]string // of changelogs, by the tags of their stores
+	followers    []*follower                // of global tables
+	releasing    []wire.TopicPartition      // revoked, and not yet given up
 
 	n        uint64      // the last checkpoint begun
 	inflight *checkpoint // not committed yet

@@ -38,8 +38,9 @@ func (s *session) inputIDs(sub *Sub, input string) []topicID { return s.topicIDs
 
 // learnIDs notes them. It follows describeSources, and with a cluster ensureTopics.
 func (s *session) learnIDs(ctx context.Context) error {
-	s.topicIDs = map[inputKey][]topicID{}
+	s.topicIDs, s.logIDs = map[inputKey][]topicID{}, map[*Sub]map[uint32]string{}
 	for _, sub := range s.plan.Subs {
+		s.logIDs[sub] = s.changelogIDs(sub)
 		for _, src := range sub.Sources {
 			found, err := s.topicsOf(ctx, src)
 			if err != nil {
@@ -97,6 +98,30 @@ func (s *session) checkTopics(ctx context.Context, t taskRef, rec *taskRecord) e
 			if err := s.moveOn(ctx, t, in, was, id); err != nil {
 				return err
 			}
+		}
+	}
+	return nil
+}
+
+// changelogIDs are the ids of a sub-topology's changelogs by the tags of their stores.
+func (s *session) changelogIDs(sub *Sub) map[uint32]string {
+	ids := map[uint32]string{}
+	for _, st := range sub.Stores {
+		if id := s.topics[s.plan.changelogTopic(st.Name)].ID; st.Changelog && id != "" {
+			ids[storeTag(st.Name)] = escapeID.Replace(id)
+		}
+	}
+	return ids
+}
+
+// checkLogs compares the changelogs that a commit of a task names places in with those of now. There is no policy for one that was made anew: what
+// the state was is gone with it, unless it is on this disk, and nothing would keep a copy of it from then on.
+func (s *session) checkLogs(t taskRef, were map[uint32]string) error {
+	for _, st := range t.sub.Stores {
+		tag := storeTag(st.Name)
+		was, is := were[tag], s.logIDs[t.sub][tag]
+		if was != "" && is != "" && was != is {
+			return madeAnew("changelog "+s.plan.changelogTopic(st.Name), was, is, "")
 		}
 	}
 	return nil
