@@ -32,8 +32,8 @@ type App struct {
 
 	ran   atomic.Bool
 	ready chan struct{}
-	stop  chan StopMode
 	done  chan struct{}
+	asked *asked
 
 	mu struct {
 		sync.Mutex
@@ -46,20 +46,10 @@ type App struct {
 
 // New prepares an app. It does nothing before Run.
 func New(p *Plan, c *Config) *App {
-	a := &App{plan: p, config: c, log: c.Logger.With("app", p.App), ready: make(chan struct{}), stop: make(chan StopMode, 1), done: make(chan struct{})}
+	a := &App{plan: p, config: c, log: c.Logger.With("app", p.App), ready: make(chan struct{}), done: make(chan struct{}), asked: newAsked()}
 	a.mu.state = "new"
 	return a
 }
-
-// StopMode is stream.StopMode.
-type StopMode int
-
-// In the order of stream's.
-const (
-	Handover StopMode = iota
-	Stay
-	Drain
-)
 
 // Run is stream.App's.
 func (a *App) Run(ctx context.Context) error {
@@ -78,21 +68,25 @@ func (a *App) Run(ctx context.Context) error {
 // run opens what outlives a session, and has session after session until one ends for good.
 func (a *App) run(ctx context.Context) (err error) {
 	a.setState("starting", nil)
+	ctx, end := a.asked.follow(ctx)
+	defer end()
 	base, err := a.open(ctx)
 	if err != nil {
-		return err
+		return a.asked.instead(err)
 	}
 	defer func() {
 		a.gate.open(nil)
+		base.stay = a.asked.stay.Load()
 		err = errors.Join(err, base.close())
 	}()
 	for tries, fenced := 0, 0; ; {
 		s, err := newSession(ctx, a, base, true)
-		if err == nil {
+		opened := err == nil
+		if opened {
 			a.attach(s)
 			a.setReady()
 			before := s.n
-			err = s.run(ctx, a.stop)
+			err = s.run(ctx, a.asked.forDrain())
 			a.gate.open(nil)
 			if s.n > before+1 {
 				tries, fenced = 0, 0
@@ -109,6 +103,9 @@ func (a *App) run(ctx context.Context) (err error) {
 		}
 		again := &errRecover{}
 		if !errors.As(err, &again) || ctx.Err() != nil {
+			if !opened {
+				err = a.asked.instead(err)
+			}
 			return err
 		}
 		if tries++; tries > maxTries {
@@ -126,30 +123,6 @@ func (a *App) run(ctx context.Context) (err error) {
 // maxTries is how often in a row an app recovers without a checkpoint in between before it gives up: what fails the same way every
 // time is an error, not a loop.
 const maxTries = 10
-
-// Stop is stream.App's.
-func (a *App) Stop(ctx context.Context, how StopMode) error {
-	if !a.ran.Load() {
-		return errors.New("the app does not run")
-	}
-	a.AskToStop(how)
-	select {
-	case <-a.done:
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		return a.mu.err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// AskToStop is Stop without waiting. An app that does not run yet stops as soon as it does.
-func (a *App) AskToStop(how StopMode) {
-	select {
-	case a.stop <- how:
-	default: // it stops already
-	}
-}
 
 // Ready is closed when every task assigned at first has its state.
 func (a *App) Ready() <-chan struct{} { return a.ready }

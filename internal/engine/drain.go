@@ -1,5 +1,7 @@
 package engine
 
+import "time"
+
 // A draining watches the exchanges of a session that reads nothing from outside any more. They are empty when the tasks have done
 // nothing between two checkpoints and know of nothing more to do.
 type draining struct {
@@ -15,7 +17,7 @@ const drainedAfter = 3
 // drain stops reading from outside, and has the loop go on until exchanges are empty.
 func (s *session) drain() {
 	s.app.setState("draining", nil)
-	s.draining.on = true
+	s.draining.on, s.early = true, true
 	for _, r := range s.runners {
 		sources := map[int]bool{}
 		for _, src := range r.sub.Sources {
@@ -27,6 +29,17 @@ func (s *session) drain() {
 			}
 		}
 	}
+}
+
+// drainInterval is the longest between two checkpoints meanwhile: several are waited for.
+const drainInterval = 100 * time.Millisecond
+
+// sooner is the interval of checkpoints, or less while the exchanges are emptied.
+func (d *draining) sooner(interval time.Duration) time.Duration {
+	if d.on {
+		return min(interval, drainInterval)
+	}
+	return interval
 }
 
 // note is told of every commit.

@@ -7,7 +7,7 @@ import (
 )
 
 // run is the session's loop: it starts checkpoints, commits them, and stops.
-func (s *session) run(ctx context.Context, stop <-chan StopMode) (err error) {
+func (s *session) run(ctx context.Context, drain <-chan struct{}) (err error) {
 	defer func() { err = errors.Join(err, s.close()) }()
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
@@ -16,11 +16,7 @@ func (s *session) run(ctx context.Context, stop <-chan StopMode) (err error) {
 		select {
 		case <-ctx.Done():
 			return s.finish()
-		case how := <-stop:
-			s.base.stay = how == Stay
-			if how != Drain {
-				return s.finish()
-			}
+		case <-drain:
 			s.drain()
 		case <-s.events.news:
 		case <-ticker.C:
@@ -51,7 +47,7 @@ func (s *session) run(ctx context.Context, stop <-chan StopMode) (err error) {
 		s.publishGauges(time.Now())
 		if now := time.Now(); s.inflight == nil && (s.early || !now.Before(next)) {
 			s.begin()
-			next = now.Add(s.commits.interval(s.config.CheckpointInterval))
+			next = now.Add(s.draining.sooner(s.commits.interval(s.config.CheckpointInterval)))
 		}
 	}
 }
