@@ -1,0 +1,184 @@
+package stream_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/weirstream/weir/connector/kafka"
+	"github.com/weirstream/weir/connector/memory"
+	"github.com/weirstream/weir/internal/faults"
+	"github.com/weirstream/weir/internal/partition"
+	"github.com/weirstream/weir/internal/wire"
+	"github.com/weirstream/weir/serde"
+	"github.com/weirstream/weir/state"
+	"github.com/weirstream/weir/stream"
+	"github.com/weirstream/weir/stream/streamtest"
+)
+
+// foreign is a foreign-key join that counts the calls of its joiner. "raw" has the types that changelogs are read with.
+func foreign(left bool, calls *int) *stream.Builder {
+	b := stream.New("foreign")
+	rows := b.Table(kafka.Source("left", serde.String, serde.String))
+	others := b.Table(kafka.Source("right", serde.String, serde.String))
+	joined := func(a, b string, ok bool) string { *calls++; return pair(a, true, b, ok) }
+	out := kafka.Sink("out", serde.String, serde.String)
+	if left {
+		rows.LeftJoinOn(others, foreignKey, joined, stream.Named("on")).To(out)
+	} else {
+		rows.JoinOn(others, foreignKey, func(a, b string) string { return joined(a, b, true) }, stream.Named("on")).To(out)
+	}
+	rows.Filter(func(string, string) bool { return false }).MapValues(func(string) []byte { return nil }).To(kafka.Sink("raw", serde.String, serde.Bytes))
+	return b
+}
+
+// A row is subscribed to the row that its foreign key names, and to no other: one that it named before, or that a deleted row named, changes
+// without anybody being asked or told.
+func TestForeignKeySubscriptions(t *testing.T) {
+	const gone = "<gone>"
+	for _, exchange := range []stream.Exchange{stream.Local, stream.Kafka} {
+		for _, partitions := range []int{1, 5} {
+			for _, left := range []bool{false, true} {
+				t.Run(fmt.Sprintf("exchange %v, %d partitions, left %t", exchange, partitions, left), func(t *testing.T) {
+					calls := 0
+					d := streamtest.New(t, foreign(left, &calls), streamtest.Partitions(partitions),
+						streamtest.Config(func(c *stream.Config) { c.Exchange = exchange }))
+					out, subscribed := d.Out[string, string]("out"), d.Out[string, []byte]("foreign-on-subscriptions-changelog")
+					rows := map[string][]byte{}
+					for i, step := range []struct {
+						topic, key, value string // without a value it deletes
+						inner, left       string // what comes out; nothing
+						calls, leftCalls  int
+						subscriptions     int
+					}{
+						{"right", "A", "a", "", "", 0, 0, 0},
+						{"right", "B", "b", "", "", 0, 0, 0},
+						{"left", "k", "A|1", "A|1+a", "A|1+a", 1, 1, 1},
+						{"right", "A", "a2", "A|1+a2", "A|1+a2", 1, 1, 1},
+						{"left", "k", "A|2", "A|2+a2", "A|2+a2", 1, 1, 1},
+						{"left", "k", "B|2", "B|2+b", "B|2+b", 1, 1, 1},
+						{"right", "A", "a3", "", "", 0, 0, 1},
+						{"right", "A", "", "", "", 0, 0, 1},
+						{"left", "k", "C|2", gone, "C|2+-", 0, 1, 1},
+						{"right", "B", "b2", "", "", 0, 0, 1},
+						{"left", "k", "B|3", "B|3+b2", "B|3+b2", 1, 1, 1},
+						{"left", "k", "|4", gone, "|4+-", 0, 1, 0}, // names none
+						{"right", "B", "b3", "", "", 0, 0, 0},
+						{"left", "k", "B|5", "B|5+b3", "B|5+b3", 1, 1, 1}, // names one again
+						{"right", "B", "", gone, "B|5+-", 0, 1, 1},
+						{"right", "B", "b4", "B|5+b4", "B|5+b4", 1, 1, 1},
+						{"left", "k", "", gone, gone, 0, 0, 0},
+						{"right", "B", "b5", "", "", 0, 0, 0},
+						{"left", "l", "|6", "", "|6+-", 0, 1, 0}, // the first that is heard of it
+						{"left", "l", "A|6", "", "A|6+-", 0, 1, 1},
+						{"right", "A", "a6", "A|6+a6", "A|6+a6", 1, 1, 1},
+					} {
+						calls = 0
+						if in := d.In[string, string](step.topic); step.value == "" {
+							in.Delete(step.key)
+						} else {
+							in.Send(step.key, step.value)
+						}
+						want, wantCalls, got := step.inner, step.calls, ""
+						if left {
+							want, wantCalls = step.left, step.leftCalls
+						}
+						for _, r := range out.Read() {
+							if got += r.Value; r.Deleted {
+								got += gone
+							}
+						}
+						for _, r := range subscribed.Read() {
+							if rows[r.Key] = r.Value; r.Deleted {
+								delete(rows, r.Key)
+							}
+						}
+						if got != want || calls != wantCalls || len(rows) != step.subscriptions {
+							t.Errorf("step %d, %s of %s is %q: got %q with %d calls and %d subscriptions, want %q with %d and %d",
+								i, step.key, step.topic, step.value, got, calls, len(rows), want, wantCalls, step.subscriptions)
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+// The partition that keeps the old row hears late that nobody names it any more. What it says of that row meanwhile is of an older
+// version, and dropped, whatever its time; once it has heard, it says nothing.
+func TestAnAnswerOfAnOlderVersionIsDropped(t *testing.T) {
+	var deaf atomic.Bool
+	c := &memory.Cluster{AutoCreate: 2, Judge: faults.JudgeFunc(func(r faults.Request) (f faults.Fate) {
+		if deaf.Load() && r.Kind == faults.Fetch && r.Topic == "foreign-on-subscribe-repartition" && r.Partition == 0 {
+			f.Refuse = errors.New("the leader has moved")
+		}
+		return f
+	})}
+	for _, topic := range []string{"left", "right", "out"} {
+		if err := c.Create(topic, 2, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	now := time.Now().UnixMilli()
+	put := func(topic, key, value string) {
+		now++
+		if _, err := c.Append(topic, partition.Of([]byte(key), 2), wire.Record{Key: []byte(key), Value: []byte(value), Time: now}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	counted, calls := &measured{values: map[string]float64{}}, 0
+	stale := func() int { n, _ := counted.get("weir_stale_answers_total node on"); return int(n) }
+	app, err := foreign(false, &calls).Build(stream.Config{Cluster: c, State: state.InMemory(), Exchange: stream.Kafka, Metrics: counted,
+		CheckpointInterval: 5 * time.Millisecond, Workers: 1, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- app.Run(context.Background()) }()
+	var want []string
+	says := func(stales int, more ...string) { // what there is once there is as much
+		t.Helper()
+		want = append(want, more...)
+		until(t, fmt.Sprintf("%q and %d stale answers", want, stales), func() bool { return len(committedValues(t, c, "out"))+stale() >= len(want)+stales })
+		got := committedValues(t, c, "out")
+		slices.Sort(got) // it has two partitions
+		if slices.Sort(want); !slices.Equal(got, want) || stale() != stales {
+			t.Fatalf("got %q and %d stale answers, want %q and %d", got, stale(), want, stales)
+		}
+	}
+	names := keysOfPartitions(2)
+	a, b := names[0], names[1]
+	put("right", a, "a")
+	put("right", b, "b")
+	put("left", "k", a+"|1")
+	says(0, a+"|1+a")
+	deaf.Store(true)
+	put("left", "k", b+"|1")
+	says(0, b+"|1+b")
+	put("right", a, "a2")
+	says(1)
+	deaf.Store(false)
+	put("left", "m", a+"|2") // behind what was not heard of
+	says(1, a+"|2+a2")
+	put("right", a, "a3")
+	put("left", "n", a+"|3") // behind all that is said of a3
+	says(1, a+"|2+a3", a+"|3+a3")
+	if err := errors.Join(app.Stop(context.Background(), stream.Handover), <-ended); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// keysOfPartitions has a key for each partition.
+func keysOfPartitions(n int32) []string {
+	keys := make([]string, n)
+	for i := range 100 {
+		key := fmt.Sprint("f", i)
+		keys[partition.Of([]byte(key), n)] = key
+	}
+	return keys
+}
