@@ -117,3 +117,58 @@ func TestGraceOfRetainedWindowsIsPartOfTheFormat(t *testing.T) {
 		})
 	}
 }
+
+// A longer grace opens no window of panes again that had closed by the old one: what comes for it is late, and what comes for it and for one that
+// is open is in that one alone. So each window comes out once, whether rows lay in its group or not.
+func TestLongerGraceLeavesPanesClosed(t *testing.T) {
+	build := func(grace time.Duration) *stream.Builder {
+		b := stream.New("grace")
+		w := source(b, "in").GroupByKey().Window(window.Hopping(100*time.Millisecond, 50*time.Millisecond).Grace(grace))
+		w.Late().MapValues(func(v int64) string { return fmt.Sprint("late ", v) }).To(memory.Collect[string, string]("late"))
+		w.AggregateMerge(func() []int64 { return nil },
+			func(_ string, v int64, r []int64) []int64 { return append(r, v) },
+			func(_ string, a, b []int64) []int64 { return append(a, b...) }).
+			ToStream().Map(func(k window.Key[string], vs []int64) (string, string) {
+			start, end := k.Span.Millis()
+			base := millisAt(0).UnixMilli()
+			slices.Sort(vs)
+			return k.Key, fmt.Sprint(start-base, "-", end-base, " ", vs)
+		}).To(memory.Collect[string, string]("out"))
+		return b
+	}
+	for _, crash := range []bool{false, true} {
+		t.Run(fmt.Sprint("crash ", crash), func(t *testing.T) {
+			d := streamtest.New(t, build(0), streamtest.ManualCheckpoints())
+			in, out, late := d.In[string, int64]("in"), d.Out[string, string]("out"), d.Out[string, string]("late")
+			for _, at := range []int64{10, 60, 110, 130} { // which closes what ends up to 100
+				in.SendAt(millisAt(at), "k", at)
+			}
+			d.Checkpoint()
+			d.Restart(build(400 * time.Millisecond))
+			if crash {
+				d.Crash()
+			}
+			in.SendAt(millisAt(20), "k", 20)
+			in.SendAt(millisAt(70), "k", 70)
+			in.SendAt(millisAt(80), "new", 80)
+			in.SendAt(millisAt(120), "k", 120)
+			if crash {
+				d.Checkpoint()
+				d.Crash()
+			}
+			in.SendAt(millisAt(30), "k", 30)
+			in.End()
+			d.Checkpoint()
+			d.Checkpoint()
+			var got []string
+			for _, r := range append(late.Read(), out.Read()...) {
+				got = append(got, r.Key+" "+r.Value)
+			}
+			want := []string{"k late 20", "k late 30", "k -50-50 [10]", "k 0-100 [10 60]",
+				"k 50-150 [60 70 110 120 130]", "new 50-150 [80]", "k 100-200 [110 120 130]"}
+			if !slices.Equal(got, want) {
+				t.Errorf("got  %q\nwant %q", got, want)
+			}
+		})
+	}
+}
