@@ -139,7 +139,7 @@ func (l *kafkaLog) sit(ctx context.Context) error {
 	var err error
 	b.seat, err = join(context.WithoutCancel(ctx), b.log, wire.GroupConfig{
 		Group: s.plan.App, Instance: b.static, Topics: slices.Sorted(maps.Keys(topics)),
-		SessionTimeout: s.config.SessionTimeout, RebalanceTimeout: rebalanceTimeout,
+		SessionTimeout: s.config.SessionTimeout, RebalanceTimeout: rebalanceTimeout(s.config),
 		UserData: func() []byte {
 			return b.warmth.tell(memberData{Version: memberVersion, Instance: b.instance, Rack: s.config.Rack, Advertise: s.config.Advertise}).encode()
 		},
@@ -149,8 +149,11 @@ func (l *kafkaLog) sit(ctx context.Context) error {
 	return err
 }
 
-// rebalanceTimeout is how long a member has to give up what it must.
-const rebalanceTimeout = time.Minute
+// rebalanceTimeout is how long a member has to give up what it must: a task may be as slow as it is allowed to be in the checkpoint that is
+// under way, and again in the one that gives it up. With the defaults that is a minute.
+func rebalanceTimeout(c *Config) time.Duration {
+	return max(2*c.MaxTaskPause, c.SessionTimeout, 10*time.Second)
+}
 
 // ids are the transactional ids of an instance.
 func (s *session) ids(instance string) [2]string {
