@@ -156,6 +156,14 @@ type sourceBatch[K, V any] struct{ connector.Batch[K, V] }
 // recordBytes is what a record is taken to hold when its batch does not say.
 const recordBytes = 128
 
+// Holds are the open transactions that the source waits for behind the batch. For the engine.
+func (b *sourceBatch[K, V]) Holds() []wire.Hold {
+	if s, ok := b.Batch.(interface{ Holds() []wire.Hold }); ok {
+		return s.Holds()
+	}
+	return nil
+}
+
 // Bytes is what the batch says, or a guess.
 func (b *sourceBatch[K, V]) Bytes() int {
 	if s, ok := b.Batch.(interface{ Bytes() int }); ok {

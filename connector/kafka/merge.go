@@ -43,6 +43,7 @@ type feed struct {
 	at    int64         // behind what was given out
 	state connector.ReadState
 	known bool // something has come: state is the broker's word
+	holds []wire.Hold
 }
 
 // A part is a batch that is given out in pieces. It is released when nobody has a piece of it.
@@ -235,7 +236,7 @@ func (m *merge) look(ctx context.Context) error {
 
 func (m *merge) took(e event) {
 	f := e.feed
-	f.state, f.known = stateOf(e.batch), true
+	f.state, f.known, f.holds = stateOf(e.batch), true, e.batch.Holds()
 	if len(e.batch.Records) == 0 {
 		f.at = e.batch.Next
 		e.batch.Release()
@@ -267,6 +268,7 @@ type run struct {
 	before []wire.TopicOffset // where each topic stood
 	after  []wire.TopicOffset
 	state  connector.ReadState
+	holds  []wire.Hold // of topics that have nothing more at hand
 	bytes  int
 }
 
@@ -314,6 +316,8 @@ func (m *merge) take() *run {
 		r.state.Lag += f.state.Lag
 		if f.cur != nil {
 			r.state.Lag += int64(len(f.cur.b.Records) - f.cur.next)
+		} else {
+			r.holds = append(r.holds, f.holds...)
 		}
 	}
 	return r

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/weirstream/weir/connector"
+	"github.com/weirstream/weir/internal/wire"
 )
 
 // A mergeReader reads a partition of several topics.
@@ -55,6 +56,7 @@ func (b *mergeBatch[K, V]) Position(i int) connector.Position {
 }
 func (b *mergeBatch[K, V]) End() connector.Position    { return encodePosition(slices.Clone(b.after)) }
 func (b *mergeBatch[K, V]) State() connector.ReadState { return b.state }
+func (b *mergeBatch[K, V]) Holds() []wire.Hold         { return b.holds }
 func (b *mergeBatch[K, V]) Release() {
 	for _, p := range b.parts {
 		p.release()

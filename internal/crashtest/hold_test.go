@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weirstream/weir/connector/kafka"
+	"github.com/weirstream/weir/connector/memory"
 	"github.com/weirstream/weir/internal/engine"
 	"github.com/weirstream/weir/internal/faults"
 	"github.com/weirstream/weir/internal/faults/oracle"
@@ -104,7 +105,22 @@ func (w *world) changelogs() (names []string) {
 // stranger has a transaction of another app in the changelogs: open, or with end aborted.
 func stranger(t *testing.T, w *world, end bool) {
 	t.Helper()
-	l := w.connect(t)
+	openIn(t, w.c, w.changelogs()...)
+	if !end {
+		return
+	}
+	if err := w.connect(t).Fence(t.Context(), "other-1"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// openIn leaves a transaction of another app open in all partitions of some topics.
+func openIn(t *testing.T, c *memory.Cluster, topics ...string) {
+	t.Helper()
+	l, err := c.Connect(t.Context(), "other")
+	if err != nil {
+		t.Fatal(err)
+	}
 	tx, err := l.Transactions(t.Context(), wire.TxConfig{IDs: [2]string{"other-0", "other-1"}, Timeout: 15 * time.Minute})
 	if err != nil {
 		t.Fatal(err)
@@ -113,23 +129,18 @@ func stranger(t *testing.T, w *world, end bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range w.changelogs() {
+	for _, name := range topics {
 		o, err := a.To(t.Context(), name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for p := range o.Partitions() {
-			o.Append(p, w.c.Now().UnixMilli(), []byte("k1"), []byte("nonsense"), nil)
+			o.Append(p, c.Now().UnixMilli(), []byte("k1"), []byte("nonsense"), nil)
 		}
 	}
 	a.Cut(1)
 	if _, err := tx.Flush(t.Context(), 1); err != nil {
 		t.Fatal(err)
-	}
-	if end {
-		if err := l.Fence(t.Context(), "other-1"); err != nil {
-			t.Fatal(err)
-		}
 	}
 }
 

@@ -36,6 +36,7 @@ type positioned interface{ End() connector.Position }
 
 // run reads until ctx ends. It never gives up: an input that cannot be read is waited for, and shown as such.
 func (f *feed) run(ctx context.Context) {
+	defer f.r.s.unhold(f)
 	for backoff := time.Duration(0); ctx.Err() == nil; {
 		if err := nameError(f.readAll(ctx)); err == nil {
 			return
@@ -84,6 +85,7 @@ func (f *feed) readAll(ctx context.Context) error {
 			return err
 		}
 		f.r.s.resume(f.name)
+		f.hold(b)
 		if err := f.first(ctx, b); err != nil {
 			return err
 		}
@@ -154,6 +156,7 @@ func (f *feed) poll(ended context.Context) (bool, error) {
 	case err != nil:
 		return false, nameError(err)
 	}
+	f.hold(b)
 	if err := f.first(f.r.env.Context, b); err != nil {
 		return false, err
 	}

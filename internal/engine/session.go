@@ -63,6 +63,7 @@ type session struct {
 		sync.Mutex
 		committed uint64
 		paused    map[string]error // infrastructure waited for, by what waits
+		held      map[*feed][]heldBack
 	}
 }
 
@@ -456,6 +457,7 @@ func (s *session) close() error {
 
 // status collects what the runners show.
 func (s *session) status() Status {
+	now := s.now()
 	s.mu.Lock()
 	st := Status{Checkpoint: s.mu.committed, Guarantee: s.commits.guarantee(), Warnings: s.app.warnings.all(), Changelogs: s.changelogNames()}
 	names := make([]string, 0, len(s.mu.paused))
@@ -466,6 +468,7 @@ func (s *session) status() Status {
 	for _, what := range names {
 		st.Paused = errors.Join(st.Paused, fmt.Errorf("%s: %w", what, s.mu.paused[what]))
 	}
+	st.Paused = errors.Join(st.Paused, s.heldUpLocked(now))
 	runners := slices.Clone(s.runners)
 	s.mu.Unlock()
 	for _, r := range runners {

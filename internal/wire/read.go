@@ -30,6 +30,20 @@ type Batch struct {
 	Free    func() // set by the reader; called once by Release
 }
 
+// A Hold is what a reader of committed records waits for at the end of what is stable: a transaction that is open in a partition, since an offset.
+type Hold struct {
+	TopicPartition
+	Offset int64
+}
+
+// Holds says whether reading on behind the batch waits for an open transaction: for the earliest one, which begins at the last stable offset.
+func (b *Batch) Holds() []Hold {
+	if b.Stable < 0 || b.Next < b.Stable || b.Stable >= b.High {
+		return nil
+	}
+	return []Hold{{b.TopicPartition, b.Stable}}
+}
+
 // A Record is one record of a Batch. Key and Value point into the batch; nil is a null.
 type Record struct {
 	Offset  int64
