@@ -289,6 +289,7 @@ func (m *membership) assigned(a *sarama.ConsumerGroupMemberAssignment, generatio
 		m.mu.first = out
 		return
 	}
+	out.Member = m.mu.session.MemberID()
 	m.pushLocked(wire.GroupEvent{Assigned: out})
 }
 

@@ -26,6 +26,7 @@ func (h *handler) Setup(s sarama.ConsumerGroupSession) error {
 	defer m.mu.Unlock()
 	m.mu.session = s
 	if m.mu.first != nil {
+		m.mu.first.Member = s.MemberID()
 		m.pushLocked(wire.GroupEvent{Assigned: m.mu.first})
 		m.mu.first = nil
 	}

@@ -131,6 +131,9 @@ func (cn *conn) freeze(frozen bool) {
 	b := cn.c.enter()
 	defer cn.c.leave()
 	b.beat()
+	for _, m := range cn.joined {
+		m.was = m.identity()
+	}
 	cn.frozen = frozen
 	b.beat()
 	for _, m := range cn.joined {

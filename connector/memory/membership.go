@@ -19,9 +19,10 @@ type membership struct {
 
 	// Guarded by c.mu.
 	seat *member
-	gone error // a seat was lost while the process was silent: it learns of it when it is back
-	deaf bool  // does not read its events
-	off  *off  // what is on its way while the connection is parted; nil while it is not
+	gone error         // a seat was lost while the process was silent: it learns of it when it is back
+	deaf bool          // does not read its events
+	was  wire.Identity // what a suspended process goes on from
+	off  *off          // what is on its way while the connection is parted; nil while it is not
 	done bool
 	err  error
 }
@@ -152,8 +153,11 @@ func (m *membership) Identity() wire.Identity {
 }
 
 func (m *membership) identity() wire.Identity {
-	if m.off != nil {
+	switch {
+	case m.off != nil:
 		return m.off.who
+	case m.cn.frozen:
+		return m.was
 	}
 	who := wire.Identity{Group: m.cfg.Group, Instance: m.cfg.Instance, Generation: -1}
 	if m.seat != nil {

@@ -150,7 +150,7 @@ func (b *broker) give(m *member, leads bool, a wire.Assignment) {
 		m.push(wire.GroupEvent{Revoked: revoked})
 	}
 	m.push(wire.GroupEvent{Assigned: &wire.Assigned{
-		Generation: m.group.generation, Leader: leads, Added: added,
+		Member: m.id, Generation: m.group.generation, Leader: leads, Added: added,
 		Assignment: wire.Assignment{Partitions: slices.Clone(a.Partitions), UserData: a.UserData},
 	}})
 }

@@ -137,6 +137,9 @@ func (t tap) Connect(ctx context.Context, _ string) (wire.Log, error) {
 // recover does what an app does: it goes on from the last commit, in the same process unless that was killed.
 func (p *process) recover(err error) {
 	p.w.why = append(p.w.why, fmt.Errorf("%s: %w", p.name, err))
+	if !engine.Recoverable(err) && (errors.Is(err, engine.ErrPositionLost) || errors.Is(err, engine.ErrTopic) || errors.Is(err, engine.ErrTopology)) {
+		p.w.fatal = append(p.w.fatal, p.w.why[len(p.w.why)-1])
+	}
 	if !errors.Is(err, faults.ErrKilled) {
 		if err = p.d.Crash(); err == nil {
 			return

@@ -86,6 +86,7 @@ type world struct {
 	input []given
 	sent  int
 	why   []error // of recoveries
+	fatal []error // … which an app would not have begun
 
 	held      int // writes that waited for a disk
 	meanwhile int // steps of other processes, all without error, while one did
@@ -288,6 +289,9 @@ func (w *world) stop() bool {
 
 // judged asks the oracle.
 func (w *world) judged() error {
+	if len(w.fatal) > 0 {
+		return fmt.Errorf("a process would have ended: %w", errors.Join(w.fatal...))
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	l, err := w.c.Connect(ctx, "oracle")

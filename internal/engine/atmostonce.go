@@ -24,7 +24,11 @@ func (s *session) commitFirst(sub *Sub, input string, partition int) func(contex
 					Committed:      wire.Committed{Offset: o.Offset, Metadata: metadata{mark: task.NewMark(), topic: idOf(ids, o.Topic)}.String()},
 				})
 			}
-			if err := s.base.log.CommitPlain(ctx, s.base.seat.m.Identity(), at); err != nil {
+			who, err := s.commits.(*kafkaLog).identity()
+			if err == nil {
+				err = s.base.log.CommitPlain(ctx, who, at)
+			}
+			if err != nil {
 				return fmt.Errorf("commit before processing: %w", err)
 			}
 			return nil

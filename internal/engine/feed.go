@@ -38,10 +38,10 @@ type positioned interface{ End() connector.Position }
 func (f *feed) run(ctx context.Context) {
 	defer f.r.s.unhold(f)
 	for backoff := time.Duration(0); ctx.Err() == nil; {
-		if err := nameError(f.readAll(ctx)); err == nil {
+		if err := f.named(ctx, f.readAll(ctx)); err == nil {
 			return
 		} else if ctx.Err() == nil {
-			if fatal(err) {
+			if fatal(err) || Recoverable(err) {
 				f.r.fail(err)
 				return
 			}
@@ -61,6 +61,34 @@ func nameError(err error) error {
 		return fmt.Errorf("%w: %w", ErrPositionLost, err)
 	}
 	return err
+}
+
+// named is nameError, unless the place is gone because somebody else has gone on from a later one: what was committed is deleted from repartition
+// topics, and retention deletes the rest. A process that was suspended past its session is still where it was; it begins anew, and finds out whose the task is.
+func (f *feed) named(ctx context.Context, err error) error {
+	err = nameError(err)
+	if errors.Is(err, ErrPositionLost) && f.passed(ctx) {
+		return &errRecover{fmt.Errorf("somebody else has committed a later position: %w", err)}
+	}
+	return err
+}
+
+// passed reports whether the group is at a later position than this feed, which only another owner of the task can have committed.
+func (f *feed) passed(ctx context.Context) bool {
+	s, partition := f.r.s, f.r.ref.partition
+	for _, in := range s.committable(f.r.sub) {
+		if in.name != f.name {
+			continue
+		}
+		for _, here := range in.offsets(partition, string(f.end)) {
+			tp := wire.TopicPartition{Topic: here.Topic, Partition: int32(partition)}
+			found, open, err := s.base.log.Settled(ctx, s.plan.App, []wire.TopicPartition{tp})
+			if err == nil && (open[tp] || found[tp].Offset > here.Offset) {
+				return true // what is open may be such a position
+			}
+		}
+	}
+	return false
 }
 
 // fatal reports whether an error of a source must not be waited for.
@@ -141,7 +169,7 @@ func (f *feed) poll(ended context.Context) (bool, error) {
 	if f.reader == nil {
 		r, err := f.open(f.r.env.Context, f.end)
 		if err != nil {
-			return false, nameError(err)
+			return false, f.named(f.r.env.Context, err)
 		}
 		f.reader = r
 	}
@@ -154,7 +182,7 @@ func (f *feed) poll(ended context.Context) (bool, error) {
 	case err != nil && ended.Err() != nil && errors.Is(err, ended.Err()):
 		return false, nil
 	case err != nil:
-		return false, nameError(err)
+		return false, f.named(f.r.env.Context, err)
 	}
 	f.hold(b)
 	if err := f.first(f.r.env.Context, b); err != nil {

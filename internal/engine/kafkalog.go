@@ -27,6 +27,7 @@ import (
 type kafkaLog struct {
 	s     *session
 	seat  *seat
+	held  string            // the member that the session's tasks were assigned to
 	tx    wire.Transactions // nil when nothing needs one
 	plain wire.Writer       // nil under ExactlyOnce
 	batch state.Batch
@@ -96,7 +97,7 @@ func openKafkaLog(ctx context.Context, s *session) (*kafkaLog, error) {
 	if err != nil {
 		return l, err
 	}
-	s.owned = ownedBy(s.refs, assigned)
+	l.held, s.owned = assigned.Member, ownedBy(s.refs, assigned)
 	s.standbys = newStandbys(s, l)
 	s.standbys.mu.told = decodeMember(assigned.UserData)
 	s.base.warmth.run(s.owned, s.standbys.mu.told)
@@ -466,9 +467,10 @@ func (l *kafkaLog) positions(cp *checkpoint, ends map[wire.TopicPartition]int64)
 // end commits, again with the new generation when the group has moved on while every task is still held.
 func (l *kafkaLog) end(ctx context.Context, n uint64, at []wire.Position) error {
 	for tries := 0; ; tries++ {
-		var err error
-		who := l.seat.m.Identity()
+		who, err := l.identity()
 		switch {
+		case err != nil:
+			return &errRecover{fmt.Errorf("checkpoint %d: %w", n, err)}
 		case l.tx != nil:
 			err = l.tx.Commit(ctx, n, who, at)
 		case len(at) > 0:
@@ -486,6 +488,16 @@ func (l *kafkaLog) end(ctx context.Context, n uint64, at []wire.Position) error 
 		case <-time.After(generationWait):
 		}
 	}
+}
+
+// identity is who commits: the member whose assignment the session goes by, at the group's present generation. A process that was suspended may have lost
+// its seat and got another one before the session hears of it. In the name of that one it would commit tasks that others have had meanwhile.
+func (l *kafkaLog) identity() (wire.Identity, error) {
+	who := l.seat.m.Identity()
+	if who.Member != l.held {
+		return who, fmt.Errorf("%w: the tasks are those of member %q, and the seat is %q's now", wire.ErrGeneration, l.held, who.Member)
+	}
+	return who, nil
 }
 
 // While a rebalance is under way commits are refused for a moment: the new generation is waited for.

@@ -58,6 +58,7 @@ type GroupEvent struct {
 
 // Assigned is the outcome of a round: all that this member holds now.
 type Assigned struct {
+	Member     string // whose it is: what another one commits for it is not of this assignment, even when it is the same process
 	Generation int32
 	Leader     bool
 	Assignment

@@ -17,8 +17,9 @@ func testGroup(t *testing.T, c Cluster) {
 		s := k.join(k.name, k.topic("t", 4), "")
 		s.holds(0, 1, 2, 3)
 		last := s.last()
-		if !last.Leader || len(last.Added) != 4 || string(last.UserData) != "1 members" || last.Generation != s.m.Identity().Generation {
-			t.Errorf("assigned %+v to %+v", last, s.m.Identity())
+		who := s.m.Identity()
+		if !last.Leader || len(last.Added) != 4 || string(last.UserData) != "1 members" || last.Generation != who.Generation || last.Member != who.Member {
+			t.Errorf("assigned %+v to %+v", last, who)
 		}
 	})
 	t.Run("PartitionsMoveWhenReleased", func(t *testing.T) {
