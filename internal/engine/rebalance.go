@@ -82,6 +82,7 @@ func (s *session) restore(refs []taskRef) error {
 	if len(refs) == 0 {
 		return nil
 	}
+	s.standbys.claim(refs)
 	ctx, cancel := context.WithCancel(s.ctx)
 	for _, t := range refs {
 		s.making[t.name()] = cancel

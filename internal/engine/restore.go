@@ -124,6 +124,9 @@ func (l *kafkaLog) recoverTask(ctx context.Context, t taskRef, committed map[wir
 	if err != nil {
 		return nil, err
 	}
+	if t.logged() {
+		l.s.base.warmth.set(t.name(), missing) // and if it is given up before it is whole
+	}
 	p := l.s.app.restores.begin(t.name(), missing+behind, l.s.now(), l.s.config.OnRestore)
 	defer func() { p.end(err) }()
 	for i, st := range t.sub.Stores {

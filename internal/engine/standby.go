@@ -28,6 +28,9 @@ type standbys struct {
 		follows map[string]*follow
 		asked   bool  // for a round, since the last answer
 		since   int64 // that answer, in ms
+
+		dormant  map[string]taskRef // whose state nobody needs here for now
+		measured int64              // when that was measured last, in ms
 	}
 }
 
@@ -59,7 +62,7 @@ const (
 
 func newStandbys(s *session, l *kafkaLog) *standbys {
 	b := &standbys{s: s, l: l, pace: &pace{perSecond: s.config.StandbyBytesPerSecond}, news: make(chan struct{}, 1)}
-	b.mu.follows = map[string]*follow{}
+	b.mu.follows, b.mu.measured = map[string]*follow{}, s.now()
 	return b
 }
 
@@ -84,6 +87,7 @@ func (b *standbys) reconcile() {
 			want[t.name()] = t
 		}
 	}
+	b.restLocked(want)
 	for name, f := range b.mu.follows {
 		if _, ok := want[name]; !ok {
 			f.cancel()
@@ -135,6 +139,7 @@ func (b *standbys) run(ctx context.Context) {
 
 // round brings every copy to what is committed now, and asks for a round of the group when what comes here is warm.
 func (b *standbys) round(ctx context.Context) {
+	b.tend(ctx)
 	all := b.following()
 	if len(all) == 0 {
 		return

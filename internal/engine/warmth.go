@@ -14,6 +14,7 @@ import (
 type warmth struct {
 	mu      sync.Mutex
 	lags    map[string]int64 // by task: how many records of its changelogs are missing
+	asleep  map[string]int64 // by task whose state is dormant: for how long, in ms
 	running map[string]bool  // tasks without a partition
 	next    []string         // tasks that were promised to this process
 	refs    []taskRef        // all tasks, for a plan
