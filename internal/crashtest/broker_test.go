@@ -260,10 +260,11 @@ func brokerScenarios() (some []scenario) {
 	return some
 }
 
-// brokerPlan is what a seed stands for there: requests are more, for much of what an app asks it asks again and again.
+// brokerPlan is what a seed stands for there: requests are more, for much of what an app asks it asks again and again. Who is cut off is so
+// by the clock: for longer than a session, and not until patience ends.
 func brokerPlan(s scenario, seed uint64) faults.Plan {
 	p := plan(s, seed)
-	p.Last = 1500
+	p.Last, p.PassAtMost = 1500, 7*time.Second
 	return p
 }
 
