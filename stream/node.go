@@ -31,6 +31,7 @@ type operator struct {
 	restored func(bound any) rowsOfBatch // of a table whose topic is its changelog
 	outlet   bool                        // it has what its parent says aside, not what its parent emits: late records
 	headers  bool                        // it looks at headers, or passes them to the outside
+	numbered bool                        // its name was made up, see Builder.rename
 	// what only some nodes are
 	output   any // of a further output of a Process
 	source   *sourceSpec
@@ -44,11 +45,10 @@ func specOf(n *topology.Node) *operator { return n.Spec.(*operator) }
 
 // add puts a node into the graph. A stateless node without a name is numbered by kind: its name is for people only.
 func (b *Builder) add(kind topology.Kind, o settings, op *operator, parents ...topology.Edge) *topology.Node {
-	op.opts = o
+	op.opts, op.numbered = o, o.name == ""
 	name := o.name
-	if name == "" {
-		b.counts[string(kind)]++
-		name = fmt.Sprintf("%s-%d", kind, b.counts[string(kind)])
+	if op.numbered {
+		name = b.number(kind)
 	}
 	parents = slices.DeleteFunc(parents, func(p topology.Edge) bool {
 		if b.graph.Has(p.Node) {
@@ -58,6 +58,27 @@ func (b *Builder) add(kind topology.Kind, o settings, op *operator, parents ...t
 		return true
 	})
 	return b.graph.Add(&topology.Node{Kind: kind, Name: name, Line: o.line, Parents: parents, Spec: op})
+}
+
+// number makes a name up.
+func (b *Builder) number(kind topology.Kind) string {
+	b.counts[string(kind)]++
+	return fmt.Sprintf("%s-%d", kind, b.counts[string(kind)])
+}
+
+// rename gives numbered nodes other numbers where a topic, or a user, has named another node so: before or after.
+func (b *Builder) rename() {
+	taken := map[string]int{}
+	for _, n := range b.graph.Nodes {
+		taken[n.Name]++
+	}
+	for _, n := range b.graph.Nodes {
+		for specOf(n).numbered && taken[n.Name] > 1 {
+			taken[n.Name]--
+			n.Name = b.number(n.Kind)
+			taken[n.Name]++
+		}
+	}
 }
 
 // caller is the line outside of this package that called into it. It gives each link of a chain over several lines its own

@@ -34,6 +34,26 @@ type exchangeSpec struct {
 	partitions int
 }
 
+// coPartitioned finds repartitions that lead to the same tasks, and were told different counts of partitions. Those of topics are only known
+// when the app starts, and compared then.
+func (b *Builder) coPartitioned() (problems []error) {
+	for _, sub := range b.graph.Subs {
+		var first *topology.Node
+		for _, n := range sub.Ins() {
+			x := specOf(n).exchange
+			switch {
+			case x == nil || x.partitions <= 0:
+			case first == nil:
+				first = n
+			case x.partitions != specOf(first).exchange.partitions:
+				problems = append(problems, fmt.Errorf("%s: %w: what comes from %s (%s) with Partitions(%d) meets what comes from %s (%s) with Partitions(%d): give both the same count",
+					n.Line, ErrCoPartition, first.Name, first.Line, specOf(first).exchange.partitions, n.Name, n.Line, x.partitions))
+			}
+		}
+	}
+	return problems
+}
+
 // exchangeSerdes are those of a repartition, bound.
 type exchangeSerdes[K, V any] struct {
 	key   serde.Serde[K]

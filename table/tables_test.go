@@ -82,13 +82,14 @@ func TestInputsMustBeCoPartitioned(t *testing.T) {
 	for name, c := range map[string]struct {
 		build func(b *stream.Builder) *stream.Stream[string, string]
 		fine  bool
+		says  []string
 	}{
 		"JoinTable": {build: func(b *stream.Builder) *stream.Stream[string, string] {
-			return b.Source(text("two")).JoinTable(b.Table(text("three")), both)
-		}},
+			return b.Source(text("two"), stream.Named("orders")).JoinTable(b.Table(text("three"), stream.Named("prices")), both)
+		}, says: []string{"orders (two)", "prices-source (three)", "Repartition one"}},
 		"Table.Join": {build: func(b *stream.Builder) *stream.Stream[string, string] {
 			return b.Table(text("two")).Join(b.Table(text("three")), both).ToStream()
-		}},
+		}, says: []string{"Repartition one"}},
 		"Table.JoinOn": {build: func(b *stream.Builder) *stream.Stream[string, string] {
 			return b.Table(text("two")).JoinOn(b.Table(text("three")), fk, both).ToStream()
 		}, fine: true},
@@ -100,7 +101,7 @@ func TestInputsMustBeCoPartitioned(t *testing.T) {
 		}, fine: true},
 		"bad Repartition": {build: func(b *stream.Builder) *stream.Stream[string, string] {
 			return b.Source(text("two")).Repartition(stream.Partitions(2)).JoinTable(b.Table(text("three")), both)
-		}},
+		}, says: []string{"two-repartition", "Partitions(2): leave that out"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cluster := &memory.Cluster{AutoCreate: 1}
@@ -127,8 +128,14 @@ func TestInputsMustBeCoPartitioned(t *testing.T) {
 				return
 			}
 			defer cancel()
-			if err := <-ended; !errors.Is(err, stream.ErrCoPartition) || !strings.Contains(err.Error(), "3") || !strings.Contains(err.Error(), "Repartition") && name != "bad Repartition" {
-				t.Errorf("got %v", err)
+			err = <-ended
+			if !errors.Is(err, stream.ErrCoPartition) {
+				t.Fatalf("got %v", err)
+			}
+			for _, want := range append(c.says, "two", "three", "2", "3") {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%q is not in: %v", want, err)
+				}
 			}
 		})
 	}

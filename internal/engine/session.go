@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -161,17 +163,20 @@ func (s *session) countOf(ctx context.Context, sub *Sub) (int, error) {
 		}
 		if n != 0 && p != n && sub.Stateful() {
 			return 0, fmt.Errorf("%w: %s has %d partitions and %s has %d: give both the same count, or Repartition one of them",
-				ErrCoPartition, sub.Sources[0].Name, n, src.Name, p)
+				ErrCoPartition, s.named(ctx, sub.Sources[0]), n, s.named(ctx, src), p)
 		}
 		n = max(n, p)
 	}
-	asked := 0
+	asked, by := 0, ""
 	for _, x := range sub.In {
-		asked = max(asked, x.Partitions)
+		if x.Partitions > asked {
+			asked, by = x.Partitions, x.Name
+		}
 	}
 	if len(sub.Sources) > 0 {
 		if asked != 0 && asked != n {
-			return 0, fmt.Errorf("%w: %s has %d partitions, and a repartition joined with it asks for %d", ErrCoPartition, sub.Sources[0].Name, n, asked)
+			return 0, fmt.Errorf("%w: %s has %d partitions, and %s, which meets it, was told Partitions(%d): leave that out, or make it %d",
+				ErrCoPartition, s.named(ctx, sub.Sources[0]), n, by, asked, n)
 		}
 		return n, nil
 	}
@@ -182,6 +187,15 @@ func (s *session) countOf(ctx context.Context, sub *Sub) (int, error) {
 		n = max(n, s.counts[x.From])
 	}
 	return n, nil
+}
+
+// named is a source by its name and, where that is another, its topics.
+func (s *session) named(ctx context.Context, src *Source) string {
+	topics, err := src.Topics(ctx, s.base.env)
+	if _, same := topics[src.Name]; err != nil || same || len(topics) == 0 { // who asks has an error already
+		return src.Name
+	}
+	return fmt.Sprintf("%s (%s)", src.Name, strings.Join(slices.Sorted(maps.Keys(topics)), ", "))
 }
 
 // addTasks makes tasks as the last commit says, and starts them. All that exchange records in this process are made together.
