@@ -28,7 +28,7 @@ test-real: ## the same tests against Apache Kafka 4.4.0 and a schema registry; n
 	scripts/test-real $(GO) test -p 1 -timeout 20m ./...
 
 race: ## the packages with goroutines in them, under the race detector
-	$(GO) test -race -p $(P) -timeout 15m $$($(GO) list ./internal/engine/... ./internal/task/... ./connector/kafka/... 2>/dev/null)
+	$(GO) test -race -p $(P) -timeout 15m $$($(GO) list ./internal/engine/... ./internal/task/... ./connector/kafka/... ./table/... 2>/dev/null)
 
 lint: ## vet, staticcheck's analyzers and gofmt, in every module
 	scripts/check vet lint gofmt

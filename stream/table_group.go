@@ -15,7 +15,8 @@ import (
 )
 
 // GroupBy prepares an aggregation of rows by another key. It follows changes and deletions, which
-// ToStream().GroupBy() does not: that one counts updates.
+// ToStream().GroupBy() does not: that one counts updates. A group whose last row has left keeps its row, a count of 0 for one; a Filter
+// behind the aggregate takes such rows back.
 func (t *Table[K, V]) GroupBy[K2, V2 any](f func(k K, v V) (K2, V2), opts ...RepartitionOption) *GroupedTable[K2, V2] {
 	o := repartitionOptions(opts)
 	op := &operator{needsOld: true, make: func(in *instance) any {
