@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weirstream/weir/connector"
@@ -34,9 +35,9 @@ type kafkaLog struct {
 	sent  map[wire.TopicPartition]wire.Committed // what was committed last
 	stop  context.CancelFunc
 
-	touched int   // partitions that the last commit wrote to
-	purged  int64 // when repartition topics were last purged, in ms
-	pace    pace  // of restores
+	touched atomic.Int64 // partitions that the last commit wrote to; the loop reads it while the next one is under way
+	purged  int64        // when repartition topics were last purged, in ms
+	pace    pace         // of restores
 
 	mu struct { // tasks are restored beside those that run
 		sync.Mutex
@@ -391,7 +392,7 @@ func (l *kafkaLog) commit(ctx context.Context, cp *checkpoint) error {
 		}
 	}
 	positions := l.positions(cp, ends)
-	l.touched = len(ends) + len(positions)
+	l.touched.Store(int64(len(ends) + len(positions)))
 	if err := l.end(ctx, cp.n, positions); err != nil {
 		return err
 	}
@@ -530,7 +531,7 @@ func (l *kafkaLog) apply(cp *checkpoint) error {
 // interval stretches the time between checkpoints so that commits do not touch more partitions than the cluster should bear.
 func (l *kafkaLog) interval(d time.Duration) time.Duration {
 	if most := l.s.config.MaxPartitionCommits; most > 0 {
-		d = max(d, time.Duration(l.touched)*time.Second/time.Duration(most))
+		d = max(d, time.Duration(l.touched.Load())*time.Second/time.Duration(most))
 	}
 	return d
 }
