@@ -56,28 +56,22 @@ func (a *aggregator[K, V, R]) receive(c *task.Context, k K, v V) {
 		a.reject(c, err, nil)
 		return
 	}
-	e := a.rows.store.Entry(key)
-	old, had := e.Get()
-	if a.emit.wantsOld() && had && !a.plain {
-		old = a.rows.store.Copy(old) // fold may change it in place
-	}
-	if a.guarded {
-		a.guard(c, k, v, e, old, had)
-		return
-	}
-	r := a.fold(k, v, e.Value.v, had)
-	a.set(c, k, e, r, old, had)
-}
-
-// guard folds where a failure must leave the accumulator as it was: it is copied before, and the copy put back.
-func (a *aggregator[K, V, R]) guard(c *task.Context, k K, v V, e *overlay.Entry[row[R]], old row[R], had bool) {
-	before := a.rows.store.Save(e)
+	var e *overlay.Entry[row[R]]
+	var old row[R]
+	var had bool
+	var before overlay.Saved[row[R]]
 	var r R
-	if !try(c, a.node, a.reject, func() { r = a.fold(k, v, e.Value.v, had) }) {
-		a.rows.store.Undo(before)
-		return
+	store := a.rows.store
+	if folding(c, a.node, a.reject, a.guarded, func() bool { return store.PutBack(before) }, func() {
+		e = store.Entry(key)
+		if old, had = e.Get(); a.emit.wantsOld() && had && !a.plain {
+			old = store.Copy(old) // fold may change it in place
+		}
+		before = store.Hold(e, a.guarded)
+		r = a.fold(k, v, e.Value.v, had)
+	}) {
+		a.set(c, k, e, r, old, had)
 	}
-	a.set(c, k, e, r, old, had)
 }
 
 func (a *aggregator[K, V, R]) set(c *task.Context, k K, e *overlay.Entry[row[R]], r R, old row[R], had bool) {

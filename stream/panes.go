@@ -3,6 +3,7 @@ package stream
 import (
 	"slices"
 
+	"github.com/weirstream/weir/internal/overlay"
 	"github.com/weirstream/weir/internal/overlay/keys"
 	"github.com/weirstream/weir/internal/span"
 	"github.com/weirstream/weir/internal/task"
@@ -276,22 +277,21 @@ func (a *paner[K, V, R, WK]) receive(c *task.Context, k K, v V) {
 		a.reject(c, err, nil)
 		return
 	}
-	e := a.store.Entry(a.buf)
-	if !a.guarded {
-		a.store.Set(e, a.add(c, k, v, e.Value))
-	} else {
-		before := a.store.Save(e)
-		var list strip[R]
-		if !try(c, a.node, a.reject, func() { list = a.add(c, k, v, e.Value) }) {
-			a.store.Undo(before)
-			return
-		}
-		a.store.Set(e, list)
+	var e *overlay.Entry[strip[R]]
+	var before overlay.Saved[strip[R]]
+	var list strip[R]
+	if !folding(c, a.node, a.reject, a.guarded, func() bool { return a.plain || a.store.PutBack(before) }, func() {
+		e = a.store.Entry(a.buf)
+		before = a.store.Hold(e, a.guarded && !a.plain)
+		list = a.add(c, k, v, e.Value)
+	}) {
+		return
 	}
+	a.store.Set(e, list)
 	a.opened(group, end)
 }
 
-// add folds a record into its pane of a strip.
+// add folds a record into its pane of a strip. A fold that fails has not changed the strip, only perhaps an aggregate in it.
 func (a *paner[K, V, R, WK]) add(c *task.Context, k K, v V, list strip[R]) strip[R] {
 	start, i := a.pane.Start, len(list)-1
 	for i >= 0 && list[i].start > start {
@@ -303,10 +303,11 @@ func (a *paner[K, V, R, WK]) add(c *task.Context, k K, v V, list strip[R]) strip
 		return list
 	}
 	var none R
+	r := a.fold(k, v, none, false)
 	i++
 	if i == cap(list) && a.hot.group == a.last.group { // make room by dropping what is in no window any more
 		gone := upTo(list, a.hot.end-a.spec.Size)
 		list, i = slices.Delete(list, 0, gone), i-gone
 	}
-	return slices.Insert(list, i, pane[R]{start: start, t: c.Time, r: a.fold(k, v, none, false)})
+	return slices.Insert(list, i, pane[R]{start: start, t: c.Time, r: r})
 }

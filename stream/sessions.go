@@ -7,6 +7,7 @@ import (
 	"github.com/weirstream/weir/internal/overlay"
 	"github.com/weirstream/weir/internal/span"
 	"github.com/weirstream/weir/internal/task"
+	"github.com/weirstream/weir/serde"
 	"github.com/weirstream/weir/table"
 	"github.com/weirstream/weir/window"
 )
@@ -27,6 +28,7 @@ type visits[K, R any, WK window.KeyOf[K]] struct {
 	maxGap  int64
 	final   bool // results are emitted when they close
 	guarded bool // its policy is not Fail
+	plain   bool // aggregates are never changed in place
 	reject  rejection
 	noKey   func(int64)
 
@@ -39,7 +41,7 @@ func newVisits[K, R any, WK window.KeyOf[K]](in *instance, spec span.Sessions, o
 	r := rowsOf[K, visit[R]](in, in.node)
 	results := changes[WK, R](in)
 	s := &visits[K, R, WK]{rows: r, results: results, ctx: &in.task.Context, node: in.self(), spec: spec, merge: merge,
-		retain: o.retain.Milliseconds(), final: o.emit.when == onClose, guarded: !in.failing(), reject: in.rejection(),
+		retain: o.retain.Milliseconds(), final: o.emit.when == onClose, guarded: !in.failing(), reject: in.rejection(), plain: serde.Plain[R](),
 		noKey: in.env.Count("weir_dropped_total", "node", in.node.Name, "reason", "no key")}
 	s.emit = emitterTo(in, r, perSession[K, R, WK](results), o.emit, true)
 	s.emit.flushed = s.drop
@@ -209,10 +211,8 @@ func (a *sessioner[K, V, R, WK]) receive(c *task.Context, k K, v V) {
 	c.Fault = a.node
 	gap := a.spec.Gap
 	if a.gap != nil {
-		if a.guarded && !try(c, a.node, a.reject, func() { gap = a.gap(k, v).Milliseconds() }) {
+		if !folding(c, a.node, a.reject, a.guarded, func() bool { return true }, func() { gap = a.gap(k, v).Milliseconds() }) {
 			return
-		} else if !a.guarded {
-			gap = a.gap(k, v).Milliseconds()
 		}
 		a.reaches(gap)
 	}
@@ -221,33 +221,32 @@ func (a *sessioner[K, V, R, WK]) receive(c *task.Context, k K, v V) {
 		a.reject(c, err, nil)
 		return
 	}
-	w := a.node.In()
-	e := a.rows.store.Entry(key)
-	lone := a.spec.Of(c.Time, gap)
-	from, to := a.touched(e.Value.v, lone, w)
-	if from < 0 && a.spec.Late(lone, w) {
+	w, store, lone := a.node.In(), a.rows.store, a.spec.Of(c.Time, gap)
+	var e *overlay.Entry[row[visit[R]]]
+	var old row[visit[R]]
+	var before overlay.Saved[row[visit[R]]]
+	var list visit[R]
+	var from, to int
+	var had, late bool
+	if !folding(c, a.node, a.reject, a.guarded, func() bool { return a.plain || store.PutBack(before) }, func() {
+		e = store.Entry(key)
+		from, to = a.touched(e.Value.v, lone, w)
+		if late = from < 0 && a.spec.Late(lone, w); late {
+			return
+		}
+		if old, had = e.Get(); had && !a.final {
+			old = store.Copy(old)
+		}
+		before = store.Hold(e, a.guarded && !a.plain)
+		list = a.add(k, v, e.Value.v, lone, from, to, w)
+	}) {
+		return
+	}
+	if late {
 		a.late.take(c, k, v)
 		return
 	}
-	old, had := e.Get()
-	if had && !a.final {
-		old = a.rows.store.Copy(old)
-	}
-	if a.guarded {
-		before := a.rows.store.Save(e)
-		ok := false
-		try(c, a.node, a.reject, func() {
-			e.Value.v = a.add(k, v, e.Value.v, lone, from, to, w)
-			ok = true
-		})
-		if !ok {
-			a.rows.store.Undo(before)
-			return
-		}
-		a.put(e, e.Value.v)
-	} else {
-		a.put(e, a.add(k, v, e.Value.v, lone, from, to, w))
-	}
+	a.put(e, list)
 	if from < 0 {
 		a.dues.add(key, a.spec.Close(lone))
 	}
@@ -256,7 +255,8 @@ func (a *sessioner[K, V, R, WK]) receive(c *task.Context, k K, v V) {
 	}
 }
 
-// add puts a record into a visit: into the sessions that it makes one, or into one of its own.
+// add puts a record into a visit: into the sessions that it makes one, or into one of its own. A function that
+// fails has not changed the visit, only perhaps an aggregate in it.
 func (a *sessioner[K, V, R, WK]) add(k K, v V, list visit[R], lone span.Session, from, to int, w int64) visit[R] {
 	if from < 0 {
 		var none R
@@ -270,16 +270,20 @@ func (a *sessioner[K, V, R, WK]) add(k K, v V, list visit[R], lone span.Session,
 	}
 	x := &list[from]
 	merged, r := lone.Merge(x.Session), x.r
+	for i := from + 1; i < to; i++ {
+		if a.open(&list[i], w) {
+			merged, r = merged.Merge(list[i].Session), a.merge(k, r, list[i].r)
+		}
+	}
+	r = a.fold(k, v, r, true)
 	kept := list[:from+1]
 	for i := from + 1; i < len(list); i++ {
-		if i < to && a.open(&list[i], w) {
-			merged, r = merged.Merge(list[i].Session), a.merge(k, r, list[i].r)
-		} else {
+		if i >= to || !a.open(&list[i], w) {
 			kept = append(kept, list[i])
 		}
 	}
 	clear(list[len(kept):])
-	x.Session, x.r = merged, a.fold(k, v, r, true)
+	x.Session, x.r = merged, r
 	x.changes++
 	return kept
 }

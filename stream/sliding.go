@@ -62,6 +62,8 @@ type foldedSpan[R any] struct {
 	r   row[R]
 	old row[R]
 	had bool
+
+	before overlay.Saved[row[R]]
 }
 
 func newSlider[K, V, R any, WK window.KeyOf[K]](in *instance, sp *spans[K, R, WK], value serde.Serde[V], fold func(k K, v V, r R, had bool) R) *slider[K, V, R, WK] {
@@ -100,9 +102,7 @@ func (a *slider[K, V, R, WK]) receive(c *task.Context, k K, v V) {
 	p, _ := a.records.Get(a.buf[timeBytes:])
 	a.touch(p.records, c.Time, w)
 	records := append(p.records, buffered[V]{t: c.Time, v: v})
-	if !a.guarded {
-		a.foldAll(c, k, v, records)
-	} else if !try(c, a.node, a.reject, func() { a.foldAll(c, k, v, records) }) {
+	if !folding(c, a.node, a.reject, a.guarded, a.putBack, func() { a.foldAll(c, k, v, records) }) {
 		return
 	}
 	a.keep(records, w)
@@ -149,11 +149,16 @@ func (a *slider[K, V, R, WK]) foldAll(c *task.Context, k K, v V, records []buffe
 	a.folded = a.folded[:0]
 	for _, w := range a.touched {
 		e, old, had := a.entry(w)
-		f := foldedSpan[R]{w: w, old: old, had: had}
-		switch {
-		case had && !w.Contains(c.Time):
+		if had && !w.Contains(c.Time) {
 			continue // the span behind the record is there already
+		}
+		a.folded = append(a.folded, foldedSpan[R]{w: w, old: old, had: had})
+		f := &a.folded[len(a.folded)-1]
+		switch {
 		case had:
+			if !a.guarded {
+				f.before = a.rows.store.Hold(e, false)
+			}
 			r := e.Value.v
 			if a.guarded && !a.plain {
 				r = a.rows.store.Copy(e.Value).v
@@ -169,8 +174,16 @@ func (a *slider[K, V, R, WK]) foldAll(c *task.Context, k K, v V, records []buffe
 				}
 			}
 		}
-		a.folded = append(a.folded, f)
 	}
+}
+
+// putBack makes the aggregates that were there what they were, and reports whether it could. Where it is guarded they were copied before.
+func (a *slider[K, V, R, WK]) putBack() bool {
+	all := true
+	for i := range a.folded {
+		all = a.rows.store.PutBack(a.folded[i].before) && all
+	}
+	return all
 }
 
 // keep stores the records of the key at hand that are still needed.

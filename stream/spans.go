@@ -36,8 +36,9 @@ type spans[K, R any, WK window.KeyOf[K]] struct {
 	buf    []byte  // eight bytes for an end, then the key at hand
 }
 
-// undo is what guard needs of a row.
-type undo[R any] struct {
+// An inSpan is the row of the record at hand in a span.
+type inSpan[R any] struct {
+	e      *overlay.Entry[row[R]]
 	before overlay.Saved[row[R]]
 	old    row[R]
 	had    bool

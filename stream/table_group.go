@@ -168,7 +168,7 @@ func regroup[K, V, R any](g *GroupedTable[K, V], kind topology.Kind, asks bool, 
 	t := stored(g.b, kind, name, o, g.key, value, func(in *instance, r *rows[K, R], e *emitter[K, R]) any {
 		a := &regrouper[K, V, R]{rows: r, emit: e, fold: fold, node: in.self(), reject: in.rejection(), plain: serde.Plain[R]()}
 		if asks && !in.failing() {
-			a.withRefused(newRefused[K, V](in, from, name))
+			a.refused, a.quiet = newRefused[K, V](in, from, name), outagesOnly(a.reject)
 		}
 		return recv[K, table.Change[V]](a.receive)
 	}, at(in))
@@ -188,9 +188,8 @@ type regrouper[K, V, R any] struct {
 	reject rejection
 	plain  bool
 	// where its functions may reject
-	refused           *refused[V]
-	undo, undoQuietly rejection
-	before            overlay.Saved[row[R]]
+	refused *refused[V]
+	quiet   rejection
 }
 
 func (a *regrouper[K, V, R]) receive(c *task.Context, k K, ch table.Change[V]) {
@@ -209,31 +208,54 @@ func (a *regrouper[K, V, R]) receive(c *task.Context, k K, ch table.Change[V]) {
 			ch.Old, ch.HadOld = *new(V), false
 		}
 	}
-	e := a.rows.store.Entry(key)
-	old, had := e.Get()
 	if !ch.HadOld && !ch.HasNew {
 		return
 	}
-	if !had && !ch.HasNew {
-		return // nothing to take it out of
+	if f, ok := a.attempt(c, a.reject, key, k, ch); ok {
+		a.set(c, k, f)
+	} else if a.refused != nil && ch.HasNew {
+		a.refuse(c, key, k, ch)
 	}
-	if a.emit.wantsOld() && had && !a.plain {
-		old = a.rows.store.Copy(old)
-	}
-	if a.refused != nil {
-		a.guard(c, key, k, ch, e, old, had)
-		return
-	}
-	a.set(c, k, e, a.fold(k, ch, e.Value.v, had), old, had)
 }
 
-func (a *regrouper[K, V, R]) set(c *task.Context, k K, e *overlay.Entry[row[R]], r R, old row[R], had bool) {
-	t := c.Time
-	if had {
-		t = max(t, old.t)
+// A regrouped is what a change makes of its group's row.
+type regrouped[R any] struct {
+	e      *overlay.Entry[row[R]]
+	before overlay.Saved[row[R]]
+	r      R
+	old    row[R]
+	had    bool
+	none   bool // there is nothing to take the old row out of
+}
+
+// attempt folds, or leaves the accumulator as it was.
+func (a *regrouper[K, V, R]) attempt(c *task.Context, reject rejection, key []byte, k K, ch table.Change[V]) (f regrouped[R], ok bool) {
+	store := a.rows.store
+	ok = folding(c, a.node, reject, a.refused != nil, func() bool { return store.PutBack(f.before) }, func() {
+		f.e = store.Entry(key)
+		f.old, f.had = f.e.Get()
+		if f.none = !f.had && !ch.HasNew; f.none {
+			return
+		}
+		if a.emit.wantsOld() && f.had && !a.plain {
+			f.old = store.Copy(f.old)
+		}
+		f.before = store.Hold(f.e, a.refused != nil)
+		f.r = a.fold(k, ch, f.e.Value.v, f.had)
+	})
+	return f, ok
+}
+
+func (a *regrouper[K, V, R]) set(c *task.Context, k K, f regrouped[R]) {
+	if f.none {
+		return
 	}
-	a.rows.store.Set(e, row[R]{r, t})
-	a.emit.changed(c, k, e, old, had)
+	t := c.Time
+	if f.had {
+		t = max(t, f.old.t)
+	}
+	a.rows.store.Set(f.e, row[R]{f.r, t})
+	a.emit.changed(c, k, f.e, f.old, f.had)
 }
 
 // A changeSerde encodes changes on their way through a repartition: flags, the old value behind its length, the new one.

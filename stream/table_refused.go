@@ -71,39 +71,13 @@ func (r *refused[V]) take(key []byte, v V) bool {
 	return true
 }
 
-// guard folds where a function may reject. What add rejects is not in the group: neither it nor, in an update, the row that was there
+// refuse follows a change that a function has rejected. What add rejects is not in the group: neither it nor, in an update, the row that was there
 // before. A row that sub rejects stays in.
-func (a *regrouper[K, V, R]) guard(c *task.Context, key []byte, k K, ch table.Change[V], e *overlay.Entry[row[R]], old row[R], had bool) {
-	if r, ok := a.attempt(c, a.undo, k, ch, e, had); ok {
-		a.set(c, k, e, r, old, had)
-		return
-	}
-	if !ch.HasNew {
-		return
-	}
+func (a *regrouper[K, V, R]) refuse(c *task.Context, key []byte, k K, ch table.Change[V]) {
 	if !try(c, a.node, a.reject, func() { a.refused.add(key, ch.New) }) || !ch.HadOld {
 		return
 	}
-	if r, ok := a.attempt(c, a.undoQuietly, k, table.Change[V]{Old: ch.Old, HadOld: true}, e, had); ok {
-		a.set(c, k, e, r, old, had)
+	if f, ok := a.attempt(c, a.quiet, key, k, table.Change[V]{Old: ch.Old, HadOld: true}); ok {
+		a.set(c, k, f)
 	}
-}
-
-// attempt folds, or leaves the accumulator as it was.
-func (a *regrouper[K, V, R]) attempt(c *task.Context, reject rejection, k K, ch table.Change[V], e *overlay.Entry[row[R]], had bool) (r R, ok bool) {
-	a.before = a.rows.store.Save(e)
-	ok = try(c, a.node, reject, func() { r = a.fold(k, ch, e.Value.v, had) })
-	return r, ok
-}
-
-// withRefused prepares for functions that reject: the accumulator is put back first, for an outage ends the attempt there.
-func (a *regrouper[K, V, R]) withRefused(r *refused[V]) {
-	a.refused = r
-	undo := func(reject rejection) rejection {
-		return func(c *task.Context, err error, stack []byte) {
-			a.rows.store.Undo(a.before)
-			reject(c, err, stack)
-		}
-	}
-	a.undo, a.undoQuietly = undo(a.reject), undo(outagesOnly(a.reject))
 }

@@ -120,9 +120,9 @@ func (e *emission) orOnClose() {
 // A windower folds records into the rows of their spans.
 type windower[K, V, R any, WK window.KeyOf[K]] struct {
 	*spans[K, R, WK]
-	fold func(k K, v V, r R, had bool) R
-	late lateness[K, V]
-	undo []undo[R]
+	fold   func(k K, v V, r R, had bool) R
+	late   lateness[K, V]
+	folded []inSpan[R] // the record at hand
 }
 
 func (a *windower[K, V, R, WK]) receive(c *task.Context, k K, v V) {
@@ -140,44 +140,43 @@ func (a *windower[K, V, R, WK]) receive(c *task.Context, k K, v V) {
 		a.reject(c, err, nil)
 		return
 	}
-	if a.guarded {
-		a.guard(c, k, v, run)
+	if !folding(c, a.node, a.reject, a.guarded, a.putBack, func() { a.foldAll(c, k, v, run) }) {
 		return
 	}
 	for i := range run.N {
-		w := run.At(i)
-		e, old, had := a.entry(w)
-		a.set(c, k, w, e, a.fold(k, v, e.Value.v, had), old, had)
-		c.Fault = a.node
+		w, f := run.At(i), &a.folded[i]
+		if !f.had {
+			a.opened(w)
+		}
+		if a.emit.when == onClose {
+			continue // nothing is to be told before
+		}
+		if run.N > 1 {
+			f.e = a.rows.store.Entry(a.at(w))
+		}
+		a.changed(c, k, w, f.e, f.old, f.had)
 	}
 }
 
-// guard folds where a failure must leave every span's accumulator as it was.
-func (a *windower[K, V, R, WK]) guard(c *task.Context, k K, v V, run span.Run) {
-	a.undo = a.undo[:0]
+// foldAll folds a record into every span that has it.
+func (a *windower[K, V, R, WK]) foldAll(c *task.Context, k K, v V, run span.Run) {
+	a.folded = a.folded[:0]
 	for i := range run.N {
 		e, old, had := a.entry(run.At(i))
-		u := undo[R]{before: a.rows.store.Save(e), old: old, had: had}
-		a.undo = append(a.undo, u)
-		var r R
-		if !try(c, a.node, a.reject, func() { r = a.fold(k, v, e.Value.v, had) }) {
-			for j := len(a.undo) - 1; j >= 0; j-- {
-				a.rows.store.Undo(a.undo[j].before)
-			}
-			return
-		}
-		t := c.Time
+		a.folded = append(a.folded, inSpan[R]{e: e, before: a.rows.store.Hold(e, a.guarded), old: old, had: had})
+		r, t := a.fold(k, v, e.Value.v, had), c.Time
 		if had {
 			t = max(t, old.t)
 		}
 		a.rows.store.Set(e, row[R]{r, t})
 	}
-	for i := range run.N {
-		w, u := run.At(i), a.undo[i]
-		e := a.rows.store.Entry(a.at(w))
-		if !u.had {
-			a.opened(w)
-		}
-		a.changed(c, k, w, e, u.old, u.had)
+}
+
+// putBack makes every span's accumulator what it was, and reports whether it could.
+func (a *windower[K, V, R, WK]) putBack() bool {
+	all := true
+	for i := len(a.folded) - 1; i >= 0; i-- {
+		all = a.rows.store.PutBack(a.folded[i].before) && all
 	}
+	return all
 }

@@ -312,6 +312,36 @@ func TestRule13OrderBetweenTheIds(t *testing.T) {
 	}
 }
 
+// Rule 1.3, too: a batch that is full takes those of earlier checkpoints in its partition along, though a slower task has not ended theirs.
+func TestRule13EarlierCheckpointsLeaveFirst(t *testing.T) {
+	c := fake(t)
+	r := newTxRig(t, c.ListenAddrs()...)
+	topic := r.topic(1)
+	r.tx.Close()
+	tx, err := r.log.Transactions(r.ctx, wire.TxConfig{IDs: r.ids, Timeout: 30 * time.Second, WriterConfig: wire.WriterConfig{BatchBytes: 200, Linger: time.Hour}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Close()
+	slow, fast := r.appender(tx, "slow", 1), r.appender(tx, "fast", 1)
+	to := r.to(fast, topic)
+	to.Append(0, now(), nil, []byte("first"), nil)
+	fast.Cut(1) // slow is still in checkpoint 1
+	want := []string{"first"}
+	for i := range 20 {
+		v := fmt.Sprintf("%02d%s", i, make([]byte, 100))
+		to.Append(0, now(), nil, []byte(v), nil)
+		want = append(want, v)
+	}
+	slow.Cut(1)
+	fast.Cut(2)
+	slow.Cut(2)
+	r.flush(tx, 2)
+	if got := r.values(r.read(topic, 0, 0, wire.ReadOptions{}), 21); !slices.Equal(got, want) {
+		t.Errorf("the partition has %.300q", got)
+	}
+}
+
 // Rule 1.4: while the outcome of n is not known to be a commit, n+1 sends the group nothing.
 func TestRule14NothingBehindAnUnknownOutcome(t *testing.T) {
 	c := fake(t)

@@ -211,6 +211,7 @@ func (r *runner) publish() {
 			}
 		}
 	}
+	r.t.ShareState(r.env.StateBytes)
 	if over := r.t.StateBytes(); over > r.env.StateBytes && !r.paused {
 		r.paused = true
 		r.s.post(event{early: true})

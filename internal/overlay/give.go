@@ -79,6 +79,7 @@ type Saved[V any] struct {
 	value      V
 	gen        uint16
 	had, dirty bool
+	lent       bool // nothing was copied
 }
 
 // Save copies an entry before user code may change its value, for Undo. It follows Entry. A value that is not plain is
@@ -111,6 +112,26 @@ func (s *Store[V]) Undo(sv Saved[V]) {
 	if !sv.dirty && e.dirty != 0 && int(e.dirty) == len(s.dirty) {
 		s.untouch(e)
 	}
+}
+
+// Hold is Save for a value that need not be copied: unless copying says so, or it costs nothing, the value is read again by PutBack.
+func (s *Store[V]) Hold(e *Entry[V], copying bool) Saved[V] {
+	if copying || s.cfg.Plain || !e.Found() {
+		return s.Save(e)
+	}
+	return Saved[V]{entry: e, gen: e.gen, lent: true}
+}
+
+// PutBack makes a held entry what it was. It reports false for one that was not copied and that the database does not have yet.
+func (s *Store[V]) PutBack(sv Saved[V]) bool {
+	switch {
+	case sv.entry == nil: // it failed before anything was held
+	case sv.lent:
+		return s.TakeBack(Lent[V]{sv.entry, sv.gen})
+	default:
+		s.Undo(sv)
+	}
+	return true
 }
 
 // Lent is an entry whose value user code may have changed without Set.

@@ -39,6 +39,8 @@ func TestGroupsAgainstMap(t *testing.T) {
 			case k < 86:
 				checkGroup(t, s, want, key[:2], r.IntN(2) == 0)
 			case k < 87:
+				s.pack()
+			case k < 88:
 				for range s.Range([]byte(key), nil) {
 					break
 				}

@@ -73,9 +73,11 @@ type Store[V any] struct {
 	idle    *scan[V]      // one that was
 	epoch   int           // rises when entries become clean: open ranges end there
 
-	hand  uint32 // of the clock that finds entries to forget
-	bytes struct{ resident, dirty, frozen int }
-	stats Stats
+	hand   uint32 // of the clock that finds entries to forget
+	vain   int    // steps of Trim since one was found
+	futile int    // the epoch from 1 in which there is none
+	bytes  struct{ resident, dirty, frozen int }
+	stats  Stats
 
 	loading *Entry[V] // what load fills
 	loadRow func(row []byte) error

@@ -168,7 +168,12 @@ func (m *model) step() {
 		}
 	case p < 960:
 		m.checkRange()
-	case p < 980:
+	case p < 970:
+		m.s.SetLimit(6000 + 12000*m.rnd.IntN(2))
+		m.s.Trim()
+	case p < 975:
+		m.s.pack()
+	case p < 985:
 		m.freeze()
 	case p < 998:
 		m.apply()
@@ -328,6 +333,9 @@ func TestUncommittedIsNeverForgotten(t *testing.T) {
 		s.Put(fmt.Append(nil, i), int64(i))
 	}
 	freeze(t, s, 1)
+	for i := range 1000 {
+		s.Put(fmt.Append(nil, "other ", i), 1) // each looks for something to forget
+	}
 	for i := range 1000 {
 		if v, ok := s.Get(fmt.Append(nil, i)); !ok || v != int64(i) {
 			t.Fatalf("%d is %d, %v", i, v, ok)

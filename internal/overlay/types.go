@@ -94,7 +94,7 @@ func (s *Store[V]) Usage() Usage {
 	return Usage{s.bytes.resident, s.bytes.dirty, s.bytes.frozen}
 }
 
-// SetLimit changes Config.LimitBytes. Entries go as new ones come.
+// SetLimit changes Config.LimitBytes. Entries go as new ones come, or by Trim.
 func (s *Store[V]) SetLimit(bytes int) { s.limit = bytes }
 
 // Stats counts since New.

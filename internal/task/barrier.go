@@ -16,6 +16,9 @@ type Store interface {
 	Applied(n uint64)
 	// Usage is what it holds in memory.
 	Usage() overlay.Usage
+	// SetLimit and Trim are for ShareState.
+	SetLimit(bytes int)
+	Trim()
 }
 
 // A Sink is the end of a sink in a task. Those inside the commit log have nothing to do here.
@@ -137,6 +140,9 @@ func (t *Task) Applied(n uint64) {
 		s.Applied(n)
 	}
 }
+
+// ShareState divides what a task may hold in memory among its stores. It is called between two turns.
+func (t *Task) ShareState(limit int64) { overlay.Share(int(limit), t.Stores) }
 
 // StateBytes is what changes of state hold in memory, and only a checkpoint can give back.
 func (t *Task) StateBytes() int64 {
