@@ -54,17 +54,9 @@ type buffer[V any] struct {
 func openBuffer[V any](in *instance, side span.Side, key formatter, value serde.Serde[V], join span.Join, alone bool) *buffer[V] {
 	b := &buffer[V]{value: value, plain: serde.Plain[V](), join: join, side: side, alone: alone, last: task.MinTime}
 	b.stretch = join.Before + join.After + 1 // a record looks into two at most
-	b.store = openStore(in, "join", in.node.Stores[side], anyFormat{stretched{key, b.stretch}}, partSerde[V]{value, b.plain}, false, nil, false).Grouped(timeBytes)
+	b.store = openStore(in, "join", in.node.Stores[side], joinKey{anyFormat{key}, join}, partSerde[V]{value, b.plain}, false, nil, false).Grouped(timeBytes)
 	return b
 }
-
-// stretched is the format of keys that depend on the length of stretches.
-type stretched struct {
-	key    formatter
-	length int64
-}
-
-func (s stretched) Format() string { return fmt.Sprintf("join/1 %d %s", s.length, s.key.Format()) }
 
 const partAt, keyAt = 8, 12
 
