@@ -60,6 +60,7 @@ func join[K, V, V2, R any](s *Stream[K, V], o *Stream[K, V2], w window.JoinSpec,
 	left, right := partitioned(s, name+"-left", settings{line: opts.line}), partitioned(o, name+"-right", settings{line: opts.line})
 	opts.name = name
 	op := &operator{stores: []storeSpec{rowStoreSpec(name + "-left"), rowStoreSpec(name + "-right")}}
+	op.patience = w.Engine().Grace
 	op.bind = bindJoin(left.key, left.value, right.value)
 	op.make = func(in *instance) any {
 		j := newJoiner[K, V, V2, R](in, w.Engine(), alone, f)

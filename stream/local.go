@@ -43,6 +43,8 @@ type localOut[K, V any] struct {
 	buf     []byte
 	from    int
 	size    int
+
+	patience int64 // a record that is no further behind needs not be told
 }
 
 // localBatchSize is how many records are collected for one partition before they are sent.
@@ -64,7 +66,7 @@ func (o *localOut[K, V]) receive(c *task.Context, k K, v V) {
 		o.pending[p] = make([]item[K, V], 0, o.size)
 	}
 	c.Effects++
-	o.pending[p] = append(o.pending[p], item[K, V]{k, v, c.Time, behind(c, o.node), c.Headers, c.NoKey})
+	o.pending[p] = append(o.pending[p], item[K, V]{k, v, c.Time, behind(c, o.node, o.patience), c.Headers, c.NoKey})
 	if len(o.pending[p]) >= localBatchSize {
 		o.send(p, 0)
 	}

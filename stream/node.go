@@ -30,6 +30,7 @@ type operator struct {
 	reserde  func(key, value any)
 	restored func(bound any) rowsOfBatch // of a table whose topic is its changelog
 	outlet   bool                        // it has what its parent says aside, not what its parent emits: late records
+	patience int64                       // how far behind event time a record may be and make no difference to the node, in ms; see patience
 	headers  bool                        // it looks at headers, or passes them to the outside
 	numbered bool                        // its name was made up, see Builder.rename
 	// what only some nodes are

@@ -31,7 +31,7 @@ func paneTable[K, R any, WK window.KeyOf[K]](b *Builder, kind topology.Kind, nam
 	o.name = name
 	o.emit.orOnClose()
 	spec := w.Engine()
-	op := &operator{bind: bindRows(key, value), stores: rowStores(name, o.emit)}
+	op := &operator{bind: bindRows(key, value), stores: rowStores(name, o.emit), patience: patienceOf(spec.Grace, o.emit)}
 	op.make = func(in *instance) any { return make(in, newPanes[K, R, WK](in, &spec, merge)) }
 	op.reserde = func(_, v any) {
 		if v, ok := v.(serde.Serde[R]); ok && v != nil {

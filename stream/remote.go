@@ -9,6 +9,7 @@ import (
 
 	"github.com/weirstream/weir/connector"
 	"github.com/weirstream/weir/internal/partition"
+	"github.com/weirstream/weir/internal/span"
 	"github.com/weirstream/weir/internal/task"
 	"github.com/weirstream/weir/internal/wire"
 )
@@ -31,6 +32,7 @@ type remoteOut[K, V any] struct {
 	interval int64
 	idle     []bool  // partitions whose last mark was an idle one
 	told     []int64 // by partition, how far a record was told that event time was
+	patience int64   // a record that is no further behind needs not be told
 }
 
 func (o *remoteOut[K, V]) receive(c *task.Context, k K, v V) {
@@ -65,7 +67,7 @@ func (o *remoteOut[K, V]) receive(c *task.Context, k K, v V) {
 		active.Idle = false
 		o.out.Append(p, c.Time, appendMark(nil, o.from, active), nil, nil)
 	}
-	if w := behind(c, o.node); w > o.told[p] {
+	if w := behind(c, o.node, o.patience); w > o.told[p] {
 		o.told[p] = w
 		if w > o.sent.W {
 			o.out.Append(p, c.Time, appendMark(nil, o.from, task.Mark{W: w}), nil, nil)
@@ -78,10 +80,10 @@ func (o *remoteOut[K, V]) receive(c *task.Context, k K, v V) {
 	o.out.Append(p, c.Time, key, o.value, c.Headers)
 }
 
-// behind is how far event time is at an exchange, for a record that is behind that; MinTime for any other. Whether the record is late for
-// somebody behind the exchange must not depend on whether a batch or a checkpoint happened to end before it, so it tells.
-func behind(c *task.Context, exchange *task.Node) int64 {
-	if w := exchange.In(); c.Time < w && w != task.MaxTime {
+// behind is how far event time is at an exchange, for a record that is further behind than everybody behind the exchange has patience; MinTime for any
+// other. Whether such a record is late for somebody must not depend on whether a batch or a checkpoint happened to end before it, so it tells.
+func behind(c *task.Context, exchange *task.Node, patience int64) int64 {
+	if w := exchange.In(); span.Add(c.Time, patience) < w && w != task.MaxTime {
 		return w
 	}
 	return task.MinTime

@@ -102,7 +102,7 @@ func makeOut[K, V any](in *instance, spec *exchangeSpec) recv[K, V] {
 		return makeRemoteOut(in, spec, s, topic)
 	}
 	o := &localOut[K, V]{in: in, name: spec.name, node: in.self(), key: s.key, reject: in.rejection(), from: in.task.Partition,
-		pending: make([][]item[K, V], in.env.Targets(spec.name)), sent: task.NewMark(), size: 64}
+		pending: make([][]item[K, V], in.env.Targets(spec.name)), sent: task.NewMark(), size: 64, patience: patience(in.node)}
 	in.task.Outs = append(in.task.Outs, o)
 	return o.receive
 }
@@ -115,7 +115,7 @@ func makeRemoteOut[K, V any](in *instance, spec *exchangeSpec, s *exchangeSerdes
 	targets := in.env.Targets(spec.name)
 	o := &remoteOut[K, V]{in: in, name: spec.name, node: in.self(), serdes: s, reject: in.rejection(), from: in.task.Partition,
 		sent: task.NewMark(), interval: in.config.WatermarkInterval.Milliseconds(), idle: make([]bool, targets),
-		told: slices.Repeat([]int64{task.MinTime}, targets)}
+		told: slices.Repeat([]int64{task.MinTime}, targets), patience: patience(in.node)}
 	var err error
 	if o.out, err = to.To(in.env.Context, topic); err != nil {
 		in.failed(fmt.Errorf("repartition %s: %w", spec.name, err))

@@ -90,7 +90,8 @@ func sessionTable[K, R any, WK window.KeyOf[K]](b *Builder, kind topology.Kind, 
 	if w.Validate() == nil {
 		spec = w.Engine()
 	}
-	op := &operator{keepsOld: true, bind: bindVisits(key, value), stores: append(rowStores(name, o.emit), rowStoreSpec(dueStore(name)))}
+	op := &operator{keepsOld: true, bind: bindVisits(key, value), stores: append(rowStores(name, o.emit), rowStoreSpec(dueStore(name))),
+		patience: patienceOf(spec.Grace, o.emit)}
 	op.make = func(in *instance) any { return make(in, newVisits[K, R, WK](in, spec, o, merge)) }
 	op.reserde = func(_, v any) {
 		if v, ok := v.(serde.Serde[R]); ok && v != nil {

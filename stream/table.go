@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"github.com/weirstream/weir/internal/task"
 	"github.com/weirstream/weir/internal/topology"
 	"github.com/weirstream/weir/serde"
 	"github.com/weirstream/weir/table"
@@ -57,7 +58,7 @@ func (t *Table[K, V]) restore(k serde.Serde[K], v serde.Serde[V]) {
 func stored[K, V any](b *Builder, kind topology.Kind, name string, o settings, key serde.Serde[K], value serde.Serde[V],
 	make func(in *instance, r *rows[K, V], e *emitter[K, V]) any, parents ...topology.Edge) *Table[K, V] {
 	o.name = name
-	op := &operator{bind: bindRows(key, value), stores: rowStores(name, o.emit)}
+	op := &operator{bind: bindRows(key, value), stores: rowStores(name, o.emit), patience: task.MaxTime}
 	op.make = func(in *instance) any {
 		r := rowsOf[K, V](in, in.node)
 		return make(in, r, newEmitter(in, r, o.emit))

@@ -94,7 +94,8 @@ func windowTable[K, R any, WK window.KeyOf[K]](b *Builder, kind topology.Kind, n
 		*spec = w.Engine()
 	}
 	kept := keptRows(spec, o)
-	op := &operator{byTime: true, bind: more.with(bindWindows[K, R, WK](key, value, spec, kept)), stores: append(rowStores(name, o.emit), more.stores...)}
+	op := &operator{byTime: true, bind: more.with(bindWindows[K, R, WK](key, value, spec, kept)), stores: append(rowStores(name, o.emit), more.stores...),
+		patience: patienceOf(spec.Grace, o.emit)}
 	op.make = func(in *instance) any { return make(in, newSpans[K, R, WK](in, spec, o)) }
 	op.reserde = func(_, v any) {
 		if v, ok := v.(serde.Serde[R]); ok && v != nil {

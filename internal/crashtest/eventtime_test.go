@@ -33,10 +33,15 @@ const (
 
 func newClocked(t *testing.T, exchange stream.Exchange, opts ...stream.SourceOption) clocked {
 	t.Helper()
+	return newGraced(t, exchange, 0, opts...)
+}
+
+func newGraced(t *testing.T, exchange stream.Exchange, grace time.Duration, opts ...stream.SourceOption) clocked {
+	t.Helper()
 	opts = append([]stream.SourceOption{stream.IdleAfter(idleAfter)}, opts...)
 	build := func(b *stream.Builder, _ *world) {
 		b.Source(kafka.Source("in", serde.String, serde.String), opts...).
-			GroupBy(func(_, v string) string { return "all" }).Window(window.Tumbling(10 * time.Second)).Count(stream.Named("windows")).ToStream().
+			GroupBy(func(_, v string) string { return "all" }).Window(window.Tumbling(10 * time.Second).Grace(grace)).Count(stream.Named("windows")).ToStream().
 			Map(func(k window.Key[string], n int64) (string, int64) { return k.Span.Start().Format(startLayout), n }).
 			To(kafka.Sink("out", serde.String, serde.Int64))
 	}
@@ -282,4 +287,55 @@ func (c clocked) crash() {
 	if err := c.procs[0].d.Crash(); err != nil {
 		c.t.Fatal(err)
 	}
+}
+
+// Records that are out of order within the grace of all that is behind an exchange are no reason to write watermarks into its topic: those
+// go with checkpoints. Only records that may be late for somebody are told how far event time is.
+func TestDisorderWithinGraceIsNotTold(t *testing.T) {
+	const rounds, perRound = 10, 60
+	marks := func(grace time.Duration) int {
+		c := newGraced(t, stream.Kafka, grace)
+		c.put(1, 1_000_000) // the other partition holds nobody back
+		for round := range rounds {
+			for i := range perRound {
+				n := round*perRound + i
+				c.put(0, n-n%2*20) // every other one is 20 s behind
+			}
+			c.pass(time.Second)
+		}
+		_, late := c.results()
+		if (late > 0) != (grace == 0) {
+			t.Fatalf("grace %v: %d are late", grace, late)
+		}
+		return c.marks()
+	}
+	const most = (rounds + 2) * 2 * 2 // per second from each of two tasks to each of two partitions
+	if n := marks(30 * time.Second); n > most {
+		t.Errorf("%d watermarks for %d records that are on time, want at most %d", n, rounds*perRound, most)
+	}
+	if n := marks(0); n < rounds*perRound/4 {
+		t.Errorf("%d watermarks for %d records of which half are late", n, rounds*perRound)
+	}
+}
+
+// marks counts the watermarks in repartition topics.
+func (c clocked) marks() (n int) {
+	c.t.Helper()
+	for topic, partitions := range c.c.Topics() {
+		if !strings.HasSuffix(topic, "-repartition") {
+			continue
+		}
+		for p := range int32(partitions) {
+			all, _, err := c.c.Records(topic, p, 0)
+			if err != nil {
+				c.t.Fatal(err)
+			}
+			for _, r := range all {
+				if r.Value == nil {
+					n++
+				}
+			}
+		}
+	}
+	return n
 }
