@@ -27,7 +27,9 @@ func TestLastCommitFails(t *testing.T) {
 		})}
 		inAndOut(t, c, partitions)
 		build := func(b *stream.Builder) { pass(b, nil) }
-		app, ended := runs(t, c, build, func(config *stream.Config) { config.CheckpointInterval, config.TransactionTimeout = 5*time.Minute, 15*time.Minute })
+		app, ended := runs(t, c, build, func(config *stream.Config) {
+			config.CheckpointInterval, config.TransactionTimeout = 5*time.Minute, 15*time.Minute
+		})
 		until(t, "all tasks run", func() bool { return len(app.Status().Tasks) == partitions })
 		appendTo(t, c, 0)
 		until(t, "the record is processed", func() bool { return app.Status().Tasks[0].Processed == 1 })
