@@ -16,6 +16,8 @@ const (
 	fetchBytesMost = 64 << 20
 	// quietSpan is how long Next waits at the end of a partition before it returns with what is known by then.
 	quietSpan = time.Second
+	// heardWithin is how old the leader's word may be that there is nothing more. A leader at work gives it at least once a quietSpan.
+	heardWithin = 5 * time.Second
 )
 
 // A cursor is a wire.Reader: one partition, what was fetched of it, and where to fetch next. Its fields belong to reads.mu, except
@@ -29,6 +31,7 @@ type cursor struct {
 	next     int64 // the offset to fetch next
 	high     int64 // what the broker last said; -1 before the first answer
 	stable   int64
+	heard    time.Time // when it said so
 	share    int32 // of an answer, in bytes as they are sent
 	held     int   // bytes of batches that are queued or not released yet
 	queue    []*wire.Batch
@@ -117,6 +120,10 @@ func (c *cursor) stateLocked(anyway bool) *wire.Batch {
 	}
 	b := &wire.Batch{TopicPartition: c.at, Next: c.next, High: c.high, Stable: c.stable}
 	c.remember(b)
+	if c.next >= c.high && time.Since(c.heard) > heardWithin {
+		// Nobody knows whether this is still the end: a partition whose leader is not reached is not one where nothing is written.
+		b.High = -1
+	}
 	return b
 }
 

@@ -286,7 +286,7 @@ func keep(b *wire.Batch, in *buffer) {
 
 // tookLocked moves the cursor on.
 func (c *cursor) tookLocked(block *block, u unpacked) {
-	c.high, c.stable = block.high, block.stable
+	c.high, c.stable, c.heard = block.high, block.stable, time.Now()
 	b := u.batch
 	if b == nil {
 		if u.cut {
