@@ -117,6 +117,42 @@ func (d *Driver) Checkpoint() error {
 	return nil
 }
 
+// Begin sends the barrier of a checkpoint to every task. Turn and Poll have tasks pass it.
+func (d *Driver) Begin() error {
+	if d.s == nil {
+		return errors.New("the app has stopped")
+	}
+	d.s.begin()
+	return nil
+}
+
+// Turn has one task do all that there is for it while the others stand still. Poll gives every task its turn, upstream first.
+func (d *Driver) Turn(task string) error {
+	if d.s == nil {
+		return errors.New("the app has stopped")
+	}
+	for _, r := range d.s.runners {
+		if r.name != task {
+			continue
+		}
+		for busy := true; busy; {
+			busy = false
+			for _, f := range r.feeds {
+				got, err := f.poll(d.ended)
+				if err != nil {
+					return fmt.Errorf("source %s: %w", f.name, err)
+				}
+				busy = busy || got
+			}
+			for r.turn() {
+				busy = true
+			}
+		}
+		return nil
+	}
+	return fmt.Errorf("there is no task %s", task)
+}
+
 // Crash forgets everything that is not committed and starts again.
 func (d *Driver) Crash() error {
 	d.drop()
