@@ -25,7 +25,8 @@ var plan = []step{
 	{"peers", 11 * time.Minute, "peers -jobs pass,count,count-every,repartition", "-rounds 2 -warm 1500000 -records 2000000"},
 	{"restore", 3 * time.Minute, "restore", "-rounds 2"},
 	{"latency", 7 * time.Minute, "latency", "-rounds 1 -for 20s"},
-	{"rebalance", 6 * time.Minute, "rebalance", "-rounds 2"},
+	{"rebalance", 7 * time.Minute, "rebalance", "-rounds 1"},
+	{"rebalance-state", 7 * time.Minute, "rebalance -as rebalance-state -standbys 1", "-rounds 1"},
 	{"peers-alo", 6 * time.Minute, "peers -as peers-alo -jobs pass-alo,count-alo", "-rounds 2 -warm 1500000 -records 2000000"},
 	{"peers-intervals", 8 * time.Minute, "peers -as peers-intervals -commit 100ms,10s -systems weir,kstreams -jobs pass,pass-alo,count", "-rounds 2"},
 	{"nexmark-kafka", 4 * time.Minute, "nexmark -kafka -as nexmark-kafka", "-rounds 2 -events 1000000"},
@@ -35,7 +36,6 @@ var plan = []step{
 	{"peers-big", 10 * time.Minute, "peers -as peers-big -big", "-rounds 1"},
 	{"restore-10m", 10 * time.Minute, "restore -as restore-10m", "-keys 10000000 -rounds 1"},
 	{"micro-10m", 8 * time.Minute, "micro -as micro-10m -only-state", "-keys 10000000 -rounds 1"},
-	{"rebalance-64", 6 * time.Minute, "rebalance -as rebalance-64 -partitions 64", "-rounds 2"},
 	{"limits", 2 * time.Minute, "limits", "-rounds 3"},
 	{"soak", 3 * time.Minute, "soak", "-for 2m"},
 }

@@ -8,7 +8,7 @@
 //	weirbench nexmark   [-queries …] [-kafka]        the Nexmark queries, Flink beside weir
 //	weirbench latency   [-load 10000,50%,80%]        intended sending to read_committed receipt
 //	weirbench restore   [-keys 1000000]              state back from its changelog
-//	weirbench rebalance [-partitions 8]              the longest silence when processes come and go
+//	weirbench rebalance [-partitions 8,64] [-standbys 1]  the longest silence when processes come and go
 //	weirbench soak      [-for 1h]                    weir under load, killed again and again
 //	weirbench limits                                 copying, fsync, Kafka's own performance tests
 //	weirbench report                                 the figures in docs/benchmarks.md from benchmarks/results

@@ -89,6 +89,9 @@ func (b *bench) command(j job, s system, app, out string) []string {
 	if j.memory > 0 {
 		all = append(all, fmt.Sprintf("memory=%d", j.memory))
 	}
+	if j.standbys > 0 {
+		all = append(all, fmt.Sprintf("standbys=%d", j.standbys))
+	}
 	if b.options.profile && peerOf(s.name) == "weir" {
 		all = append(all, "profile="+filepath.Join(b.logs, app+".cpu.pprof"))
 	}

@@ -15,9 +15,10 @@ import (
 // A job is one piece of work that several systems do on the same input.
 type job struct {
 	name, title string
-	suite       string // pass, count, repartition or nexmark
+	suite       string // pass, keep, count, repartition or nexmark
 	query       string // of nexmark
 	guarantee   string // eos or alo; goka has alo only
+	standbys    int
 	emit        string // commit (one output per key and checkpoint) or update (each)
 	systems     []string
 	commit      time.Duration                                                    // checkpoint or commit interval

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/weirstream/weir/benchmarks/internal/proc"
@@ -17,21 +19,41 @@ func rebalance(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	partitions := f.Int("partitions", 8, "of input and output")
+	counts := f.String("partitions", "8,64", "of input and output, separated by commas")
 	phase := f.Duration("phase", 15*time.Second, "how long each change is watched; a kill twice as long")
-	if err := l.open(ctx, f, args, map[string]string{"settle": "8s", "phase": "8s", "rate": "2000"}); err != nil {
+	standbys := f.Int("standbys", -1, "keep each key's last value, with so many copies of the state; less than 0: pass through, without state")
+	small := map[string]string{"settle": "8s", "phase": "8s", "rate": "2000", "partitions": "8"}
+	if err := l.open(ctx, f, args, small); err != nil {
 		return err
 	}
 	defer l.close()
+	what, doing := job{suite: "pass", guarantee: "eos", emit: "update"}, "pass-through"
+	if *standbys >= 0 {
+		what.suite, what.standbys = "keep", *standbys
+		doing = fmt.Sprintf("the last value of each key, %d standbys,", *standbys)
+	}
 	var groups []report.Group
+	for _, count := range strings.Split(*counts, ",") {
+		partitions, err := strconv.Atoi(count)
+		if err != nil || partitions < 1 {
+			return fmt.Errorf("-partitions %q: %q is no number of partitions", *counts, count)
+		}
+		groups = append(groups, l.rebalances(ctx, what, partitions, *phase)...)
+	}
+	return l.finish(l.suite(groups, fmt.Sprintf("%s exactly-once, %d records/s, interval %v, session timeout 6 s for all; two processes, a third joins, one leaves, one is killed",
+		doing, l.rate, l.commit), "every record is checked to come out, once"), "Longest silence of a partition when processes come and go")
+}
+
+// rebalances has the figures of one number of partitions.
+func (l *live) rebalances(ctx context.Context, what job, partitions int, phase time.Duration) (groups []report.Group) {
 	names := []string{"join", "leave", "kill"}
 	for _, name := range names {
 		for _, kind := range []string{"moved", "stayed"} {
-			groups = append(groups, l.newGroup(name+", partitions that "+kind, "ms without output, longest"))
+			groups = append(groups, l.newGroup(fmt.Sprintf("%s, %d partitions, those that %s", name, partitions, kind), "ms without output, longest"))
 		}
 	}
 	failed := l.each(ctx, func(ctx context.Context, i int, s system, app string) error {
-		changes, err := l.rebalance(ctx, s, app, *partitions, *phase)
+		changes, err := l.rebalance(ctx, what, s, app, partitions, phase)
 		for n, c := range changes {
 			for kind, run := range []report.Run{silence(c.silent, c.moved, true), silence(c.silent, c.moved, false)} {
 				if row := &groups[2*n+kind].Rows[i]; run.More["partitions"] > 0 {
@@ -43,8 +65,7 @@ func rebalance(ctx context.Context, args []string) error {
 		return err
 	})
 	fail(groups, failed)
-	return l.finish(l.suite(groups, fmt.Sprintf("pass-through exactly-once of %d partitions, %d records/s, interval %v, session timeout 6 s for all; two processes, a third joins, one leaves, one is killed",
-		*partitions, l.rate, l.commit), "every record is checked to come out, once"), "Longest silence of a partition when processes come and go")
+	return groups
 }
 
 // A change of the group: how long each partition was silent, and whether it has another owner since.
@@ -54,7 +75,7 @@ type change struct {
 }
 
 // rebalance returns what joining, leaving and killing did.
-func (l *live) rebalance(ctx context.Context, s system, app string, partitions int, phase time.Duration) (changes []change, err error) {
+func (l *live) rebalance(ctx context.Context, what job, s system, app string, partitions int, phase time.Duration) (changes []change, err error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	if err := l.topics(ctx, app, partitions); err != nil {
@@ -67,7 +88,7 @@ func (l *live) rebalance(ctx context.Context, s system, app string, partitions i
 		}
 	}()
 	begin := func(instance string) (err error) {
-		running[instance], err = l.start(ctx, job{suite: "pass", guarantee: "eos", emit: "update"}, s, app, instance)
+		running[instance], err = l.start(ctx, what, s, app, instance)
 		return err
 	}
 	for _, instance := range []string{"a", "b"} {

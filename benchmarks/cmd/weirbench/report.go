@@ -12,7 +12,7 @@ import (
 )
 
 // order is how the suites follow each other on the page.
-var order = strings.Fields("peers peers-alo peers-intervals peers-pinned peers-big nexmark nexmark-kafka latency restore restore-10m rebalance rebalance-64 kafka micro micro-10m limits soak")
+var order = strings.Fields("peers peers-alo peers-intervals peers-pinned peers-big nexmark nexmark-kafka latency restore restore-10m rebalance rebalance-state kafka micro micro-10m limits soak")
 
 // bars are the goals of DESIGN section 13 that are ratios in one run.
 func bars() []report.Bar {

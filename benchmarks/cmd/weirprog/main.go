@@ -1,8 +1,8 @@
 // Command weirprog is the benchmark's weir side, written as any program with weir is. It prints "warm" when it has taken
 // in the given number of records and runs until it is ended; cmd/weirbench measures it and checks its results.
 //
-// Arguments, each KEY=VALUE: suite (pass, count, repartition, or nexmark with query), brokers, in, out, app, dir, guarantee (eos or alo), commit
-// (ms), emit (commit or update), warm (records), exchange (kafka, the default, or local), instance, session (ms),
+// Arguments, each KEY=VALUE: suite (pass, keep, count, repartition, or nexmark with query), brokers, in, out, app, dir, guarantee (eos or alo), commit
+// (ms), emit (commit or update), warm (records), exchange (kafka, the default, or local), instance, session (ms), standbys,
 // memory (bytes), profile (a file: CPU from the end of the warm-up on).
 package main
 
@@ -72,6 +72,9 @@ func run(ctx context.Context, arg map[string]string) error {
 	if ms, err := strconv.Atoi(arg["session"]); err == nil {
 		config.SessionTimeout = time.Duration(ms) * time.Millisecond
 	}
+	if n, err := strconv.Atoi(arg["standbys"]); err == nil {
+		config.Standbys = n
+	}
 	if bytes, err := strconv.ParseInt(arg["memory"], 10, 64); err == nil {
 		config.MemoryBytes = bytes
 	}
@@ -116,6 +119,8 @@ func topology(b *stream.Builder, arg map[string]string, w *warm) error {
 		b.Source(kafka.Source(arg["in"], serde.Bytes, serde.Bytes)).
 			Peek(func(_, _ []byte) { w.tick() }).
 			To(kafka.Sink(arg["out"], serde.Bytes, serde.Bytes))
+	case "keep":
+		in(b, arg, w).GroupByKey().Reduce(func(_, v []byte) []byte { return v }, emission(arg)...).To(kafka.Sink(arg["out"], serde.String, serde.Bytes))
 	case "count":
 		in(b, arg, w).GroupByKey().Count(emission(arg)...).To(kafka.Sink(arg["out"], serde.String, serde.Int64))
 	case "repartition":

@@ -15,6 +15,7 @@ import org.apache.kafka.streams.StreamsConfig;
 import org.apache.kafka.streams.kstream.Consumed;
 import org.apache.kafka.streams.kstream.Grouped;
 import org.apache.kafka.streams.kstream.KStream;
+import org.apache.kafka.streams.kstream.Materialized;
 import org.apache.kafka.streams.kstream.Produced;
 
 /**
@@ -22,7 +23,7 @@ import org.apache.kafka.streams.kstream.Produced;
  * is killed; the harness reads CPU time and memory of the process from the kernel and checks the results itself.
  *
  * <p>Arguments, each KEY=VALUE: suite, brokers, in, out, app, dir, guarantee (eos or alo), commit (ms), emit (commit or
- * update), warm (records), session (ms).
+ * update), warm (records), session (ms), standbys.
  */
 public final class Peer {
   public static void main(String[] args) {
@@ -53,6 +54,9 @@ public final class Peer {
     Warm warm = new Warm(Long.parseLong(arg.getProperty("warm")));
     switch (arg.getProperty("suite")) {
       case "pass" -> b.stream(in, Consumed.with(bytes, bytes)).peek((k, v) -> warm.tick()).to(out, Produced.with(bytes, bytes));
+      case "keep" ->
+          b.stream(in, Consumed.with(text, bytes)).peek((k, v) -> warm.tick()).groupByKey(Grouped.with(text, bytes))
+              .reduce((before, v) -> v, Materialized.with(text, bytes)).toStream().to(out, Produced.with(text, bytes));
       case "count" ->
           b.stream(in, Consumed.with(text, bytes)).peek((k, v) -> warm.tick()).groupByKey(Grouped.with(text, bytes)).count().toStream()
               .to(out, Produced.with(text, Serdes.Long()));
@@ -89,6 +93,7 @@ public final class Peer {
       p.put(ConsumerConfig.SESSION_TIMEOUT_MS_CONFIG, Integer.parseInt(arg.getProperty("session")));
       p.put(ConsumerConfig.HEARTBEAT_INTERVAL_MS_CONFIG, Integer.parseInt(arg.getProperty("session")) / 3);
     }
+    p.put(StreamsConfig.NUM_STANDBY_REPLICAS_CONFIG, Integer.parseInt(arg.getProperty("standbys", "0")));
     p.put(ConsumerConfig.AUTO_OFFSET_RESET_CONFIG, "earliest");
     return p;
   }
