@@ -96,18 +96,6 @@ func (s *spans[K, R, WK]) entry(w span.Span) (e *overlay.Entry[row[R]], old row[
 	return e, old, had
 }
 
-// set makes r the aggregate of a span.
-func (s *spans[K, R, WK]) set(c *task.Context, k K, w span.Span, e *overlay.Entry[row[R]], r R, old row[R], had bool) {
-	t := c.Time
-	if had {
-		t = max(t, old.t)
-	} else {
-		s.opened(w)
-	}
-	s.rows.store.Set(e, row[R]{r, t})
-	s.changed(c, k, w, e, old, had)
-}
-
 // changed tells the emitter. Most windows are emitted when they close, and nothing is to be told before.
 func (s *spans[K, R, WK]) changed(c *task.Context, k K, w span.Span, e *overlay.Entry[row[R]], old row[R], had bool) {
 	if s.emit.when == onClose {
