@@ -32,8 +32,8 @@ type cursor struct {
 	high     int64 // what the broker last said; -1 before the first answer
 	stable   int64
 	heard    time.Time // when it said so
-	share    int32 // of an answer, in bytes as they are sent
-	held     int   // bytes of batches that are queued or not released yet
+	share    int32     // of an answer, in bytes as they are sent
+	held     int       // bytes of batches that are queued or not released yet
 	queue    []*wire.Batch
 	home     *fetcher // nil while nobody knows the leader
 	fetching bool
