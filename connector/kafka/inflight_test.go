@@ -88,11 +88,7 @@ func TestRule13OneBatchInFlight(t *testing.T) {
 	r := newTxRig(t, c.ListenAddrs()...)
 	topic := r.topic(2)
 	r.tx.Close()
-	tx, err := r.log.Transactions(r.ctx, wire.TxConfig{IDs: r.ids, Timeout: 30 * time.Second, WriterConfig: wire.WriterConfig{BatchBytes: 200}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer tx.Close()
+	tx := r.openWith(wire.WriterConfig{BatchBytes: 200})
 	a := r.appender(tx, "t", 1)
 	to := r.to(a, topic)
 	to.Append(0, now(), nil, []byte("first"), nil)

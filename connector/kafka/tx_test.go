@@ -41,9 +41,11 @@ func newTxRig(t *testing.T, addrs ...string) *txRig {
 }
 
 // open takes the ids over, as a restarted process does.
-func (r *txRig) open() *transactions {
+func (r *txRig) open() *transactions { return r.openWith(wire.WriterConfig{}) }
+
+func (r *txRig) openWith(c wire.WriterConfig) *transactions {
 	r.Helper()
-	tx, err := r.log.Transactions(r.ctx, wire.TxConfig{IDs: r.ids, Timeout: 30 * time.Second})
+	tx, err := r.log.Transactions(r.ctx, wire.TxConfig{IDs: r.ids, Timeout: 30 * time.Second, WriterConfig: c})
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -262,11 +264,7 @@ func TestRule13OrderBetweenTheIds(t *testing.T) {
 	r := newTxRig(t, c.ListenAddrs()...)
 	topic := r.topic(2)
 	r.tx.Close()
-	tx, err := r.log.Transactions(r.ctx, wire.TxConfig{IDs: r.ids, Timeout: 30 * time.Second, WriterConfig: wire.WriterConfig{BatchBytes: 200}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer tx.Close()
+	tx := r.openWith(wire.WriterConfig{BatchBytes: 200})
 	var mu sync.Mutex
 	held, early, other := 0, 0, false
 	c.ControlKey(int16(kmsg.Produce), func(q kmsg.Request) (kmsg.Response, error, bool) {

@@ -80,18 +80,12 @@ func (c clocked) pass(by time.Duration) {
 func (c clocked) results() (out string, late int64) {
 	c.t.Helper()
 	counts := map[string]int64{}
-	for p := range int32(2) {
-		all, _, err := c.c.Records("out", p, 0)
-		if err != nil {
-			c.t.Fatal(err)
+	for _, r := range outputs(c.t, c.c) {
+		n, err := serde.Int64.Decode(r.Value)
+		if err != nil || counts[string(r.Key)] != 0 {
+			c.t.Fatalf("window %s comes again, or is damaged: %v", r.Key, err)
 		}
-		for _, r := range all {
-			n, err := serde.Int64.Decode(r.Value)
-			if err != nil || counts[string(r.Key)] != 0 {
-				c.t.Fatalf("window %s comes again, or is damaged: %v", r.Key, err)
-			}
-			counts[string(r.Key)] = n
-		}
+		counts[string(r.Key)] = n
 	}
 	var lines []string
 	for _, start := range slices.Sorted(maps.Keys(counts)) {

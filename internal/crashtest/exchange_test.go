@@ -23,15 +23,7 @@ func throughExchange(t *testing.T, c *memory.Cluster, exchange stream.Exchange, 
 			To(kafka.Sink("out", serde.String, serde.Int64))
 	}, func(config *stream.Config) { config.Exchange = exchange })
 	until(t, "the results are there, or the app has ended", func() bool {
-		n := 0
-		for p := range int32(partitions) {
-			records, _, err := c.Records("out", p, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			n += len(records)
-		}
-		return n >= results && len(app.Status().Tasks) > 0 || len(ended) > 0
+		return len(outputs(t, c)) >= results && len(app.Status().Tasks) > 0 || len(ended) > 0
 	})
 	if err := app.Stop(t.Context(), stream.Drain); err != nil && len(ended) == 0 {
 		t.Fatal(err)

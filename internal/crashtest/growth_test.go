@@ -2,6 +2,7 @@ package crashtest
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -90,18 +91,10 @@ func TestGrowthBeforeARepartition(t *testing.T) {
 	until(t, "tasks for the new partitions", func() bool { return len(app.Status().Tasks) == 2*partitions+2 })
 	appendTo(t, c, partitions+1)
 	until(t, "the key is counted on", func() bool {
-		for p := range int32(partitions) {
-			found, _, err := c.Records("out", p, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, r := range found {
-				if n, err := serde.Int64.Decode(r.Value); err == nil && n == 2 {
-					return true
-				}
-			}
-		}
-		return false
+		return slices.ContainsFunc(outputs(t, c), func(r wire.Record) bool {
+			n, err := serde.Int64.Decode(r.Value)
+			return err == nil && n == 2
+		})
 	})
 	if err := app.Stop(t.Context(), stream.Handover); err != nil {
 		t.Fatal(err)

@@ -41,6 +41,19 @@ func inAndOut(t *testing.T, c *memory.Cluster, n int) {
 	}
 }
 
+// outputs are the committed records of topic out.
+func outputs(t *testing.T, c *memory.Cluster) (all []wire.Record) {
+	t.Helper()
+	for p := range int32(c.Topics()["out"]) {
+		records, _, err := c.Records("out", p, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, records...)
+	}
+	return all
+}
+
 // runs builds and runs an app.
 func runs(t *testing.T, c *memory.Cluster, build func(*stream.Builder), change func(*stream.Config)) (*stream.App, chan error) {
 	t.Helper()

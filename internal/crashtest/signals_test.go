@@ -66,6 +66,18 @@ func TestSignals(t *testing.T) {
 
 // A signal may come before the app has begun, or when it cannot begin.
 func TestSignalBeforeTheStart(t *testing.T) {
+	_, ended := waiting(t, func(app *stream.App) error { return app.RunUntilSignal(context.Background(), stream.Handover) })
+	if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Errorf("Run: %v", err)
+	}
+}
+
+// waiting is an app that waits for its cluster, and what its run returns.
+func waiting(t *testing.T, run func(*stream.App) error) (*stream.App, chan error) {
+	t.Helper()
 	b := stream.New("app")
 	pass(b, nil)
 	connecting := make(chan struct{})
@@ -74,14 +86,9 @@ func TestSignalBeforeTheStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- app.RunUntilSignal(context.Background(), stream.Handover) }()
+	go func() { ended <- run(app) }()
 	<-connecting
-	if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-ended; err != nil {
-		t.Errorf("Run: %v", err)
-	}
+	return app, ended
 }
 
 // An unreachable cluster is tried until the context ends.

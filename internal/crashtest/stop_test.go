@@ -3,7 +3,6 @@ package crashtest
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -44,15 +43,7 @@ func TestLastCommitFails(t *testing.T) {
 		if err := errors.Join(app.Stop(t.Context(), stream.Handover), <-ended); err != nil {
 			t.Error(err)
 		}
-		got := 0
-		for p := range int32(partitions) {
-			records, _, err := c.Records("out", p, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got += len(records)
-		}
-		if got != 1 {
+		if got := len(outputs(t, c)); got != 1 {
 			t.Errorf("%v: %d records in the output", how, got)
 		}
 	}
@@ -61,16 +52,7 @@ func TestLastCommitFails(t *testing.T) {
 // An app that waits for its cluster stops when it is asked to.
 func TestStopBeforeTheStart(t *testing.T) {
 	for _, how := range []stream.StopMode{stream.Handover, stream.Stay} {
-		b := stream.New("app")
-		pass(b, nil)
-		connecting := make(chan struct{})
-		app, err := b.Build(stream.Config{Cluster: unreachable{&memory.Cluster{}, connecting}, Logger: slog.New(slog.DiscardHandler)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ended := make(chan error, 1)
-		go func() { ended <- app.Run(context.Background()) }()
-		<-connecting
+		app, ended := waiting(t, func(app *stream.App) error { return app.Run(context.Background()) })
 		if err := errors.Join(app.Stop(t.Context(), how), <-ended); err != nil {
 			t.Errorf("%v: %v", how, err)
 		}
