@@ -55,23 +55,11 @@ func (d *Driver) Poll() error {
 			busy = busy || got
 		}
 		for _, r := range d.s.runners {
-			for _, f := range r.feeds {
-				got, err := f.poll(d.ended)
-				if err != nil {
-					return fmt.Errorf("source %s: %w", f.name, err)
-				}
-				busy = busy || got
+			did, err := d.step(r)
+			if err != nil {
+				return err
 			}
-			for _, c := range r.carriers {
-				got, err := c.step(context.Background(), d.ended)
-				if err != nil {
-					return relayError(err)
-				}
-				busy = busy || got
-			}
-			for r.turn() {
-				busy = true
-			}
+			busy = busy || did
 		}
 		for _, r := range d.s.runners { // what local exchanges delivered
 			for r.turn() {
@@ -90,6 +78,28 @@ func (d *Driver) Poll() error {
 		d.s.standbys.round(d.s.ctx) // it may ask for a round of the group
 		followed = true
 	}
+}
+
+// step has a task take what there is for it, and do it.
+func (d *Driver) step(r *runner) (busy bool, err error) {
+	for _, f := range r.feeds {
+		got, err := f.poll(d.ended)
+		if err != nil {
+			return false, fmt.Errorf("source %s: %w", f.name, err)
+		}
+		busy = busy || got
+	}
+	for _, c := range r.carriers {
+		got, err := c.step(context.Background(), d.ended)
+		if err != nil {
+			return false, relayError(err)
+		}
+		busy = busy || got
+	}
+	for r.turn() {
+		busy = true
+	}
+	return busy, nil
 }
 
 // quiet reports whether no mailbox and no event waits.
@@ -136,16 +146,9 @@ func (d *Driver) Turn(task string) error {
 			continue
 		}
 		for busy := true; busy; {
-			busy = false
-			for _, f := range r.feeds {
-				got, err := f.poll(d.ended)
-				if err != nil {
-					return fmt.Errorf("source %s: %w", f.name, err)
-				}
-				busy = busy || got
-			}
-			for r.turn() {
-				busy = true
+			var err error
+			if busy, err = d.step(r); err != nil {
+				return err
 			}
 		}
 		return nil

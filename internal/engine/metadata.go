@@ -23,7 +23,7 @@ type metadata struct {
 	n          uint64
 	mark       task.Mark
 	changelogs targets
-	logs       map[uint32]string // the ids of the changelogs' topics that are known
+	logs       map[uint32]string // the ids of the changelogs' topics that are known, as changelogIDs has them
 	topic      string            // the id of the topic that the position is in; "" when it was not known
 	upstream   []task.Mark
 }
@@ -75,7 +75,7 @@ func (m metadata) head(logs map[uint32]string) string {
 		}
 		fmt.Fprintf(&b, "%x=%d", tag, m.changelogs[tag])
 		if id := logs[tag]; id != "" {
-			b.WriteString(":" + escapeID.Replace(id))
+			b.WriteString(":" + id)
 		}
 	}
 	fmt.Fprintf(&b, ";%s;", escapeID.Replace(m.topic))

@@ -103,7 +103,7 @@ func (s *session) checkTopics(ctx context.Context, t taskRef, rec *taskRecord) e
 	return nil
 }
 
-// changelogIDs are the ids of a sub-topology's changelogs by the tags of their stores.
+// changelogIDs are the ids of a sub-topology's changelogs by the tags of their stores, as commits have them: escaped.
 func (s *session) changelogIDs(sub *Sub) map[uint32]string {
 	ids := map[uint32]string{}
 	for _, st := range sub.Stores {
