@@ -75,10 +75,6 @@ func (a *aggregator[K, V, R]) receive(c *task.Context, k K, v V) {
 }
 
 func (a *aggregator[K, V, R]) set(c *task.Context, k K, e *overlay.Entry[row[R]], r R, old row[R], had bool) {
-	t := c.Time
-	if had {
-		t = max(t, old.t)
-	}
-	a.rows.store.Set(e, row[R]{r, t})
+	a.rows.set(c, e, r, old, had)
 	a.emit.changed(c, k, e, old, had)
 }

@@ -181,6 +181,15 @@ func (r *rows[K, V]) decode(key []byte) K {
 	return k
 }
 
+// set makes v what a key's records have come to: the time is the latest of theirs, of which old has one where it is had.
+func (r *rows[K, V]) set(c *task.Context, e *overlay.Entry[row[V]], v V, old row[V], had bool) {
+	t := c.Time
+	if had {
+		t = max(t, old.t)
+	}
+	r.store.Set(e, row[V]{v, t})
+}
+
 // get is the row of a key, which remains the store's: it is looked at and not changed.
 func (r *rows[K, V]) get(k K) (v V, t int64, ok bool) {
 	b, err := r.encode(k)

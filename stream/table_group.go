@@ -250,11 +250,7 @@ func (a *regrouper[K, V, R]) set(c *task.Context, k K, f regrouped[R]) {
 	if f.none {
 		return
 	}
-	t := c.Time
-	if f.had {
-		t = max(t, f.old.t)
-	}
-	a.rows.store.Set(f.e, row[R]{f.r, t})
+	a.rows.set(c, f.e, f.r, f.old, f.had)
 	a.emit.changed(c, k, f.e, f.old, f.had)
 }
 

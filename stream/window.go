@@ -165,11 +165,7 @@ func (a *windower[K, V, R, WK]) foldAll(c *task.Context, k K, v V, run span.Run)
 	for i := range run.N {
 		e, old, had := a.entry(run.At(i))
 		a.folded = append(a.folded, inSpan[R]{e: e, before: a.rows.store.Hold(e, a.guarded), old: old, had: had})
-		r, t := a.fold(k, v, e.Value.v, had), c.Time
-		if had {
-			t = max(t, old.t)
-		}
-		a.rows.store.Set(e, row[R]{r, t})
+		a.rows.set(c, e, a.fold(k, v, e.Value.v, had), old, had)
 	}
 }
 
