@@ -18,7 +18,7 @@ type job struct {
 	suite       string // pass, keep, count, repartition or nexmark
 	query       string // of nexmark
 	guarantee   string // eos or alo; goka has alo only
-	standbys    int
+	standbys    int    // copies of state
 	emit        string // commit (one output per key and checkpoint) or update (each)
 	systems     []string
 	commit      time.Duration                                                    // checkpoint or commit interval

@@ -27,17 +27,21 @@ func rebalance(ctx context.Context, args []string) error {
 		return err
 	}
 	defer l.close()
+	var all []int
+	for count := range strings.SplitSeq(*counts, ",") { // before anything is measured
+		partitions, err := strconv.Atoi(count)
+		if err != nil || partitions < 1 {
+			return fmt.Errorf("-partitions %q: %q is no number of partitions", *counts, count)
+		}
+		all = append(all, partitions)
+	}
 	what, doing := job{suite: "pass", guarantee: "eos", emit: "update"}, "pass-through"
 	if *standbys >= 0 {
 		what.suite, what.standbys = "keep", *standbys
 		doing = fmt.Sprintf("the last value of each key, %d standbys,", *standbys)
 	}
 	var groups []report.Group
-	for _, count := range strings.Split(*counts, ",") {
-		partitions, err := strconv.Atoi(count)
-		if err != nil || partitions < 1 {
-			return fmt.Errorf("-partitions %q: %q is no number of partitions", *counts, count)
-		}
+	for _, partitions := range all {
 		groups = append(groups, l.rebalances(ctx, what, partitions, *phase)...)
 	}
 	return l.finish(l.suite(groups, fmt.Sprintf("%s exactly-once, %d records/s, interval %v, session timeout 6 s for all; two processes, a third joins, one leaves, one is killed",
