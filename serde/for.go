@@ -4,6 +4,7 @@ import (
 	"encoding"
 	"fmt"
 	"reflect"
+	"sync"
 )
 
 // For picks a serde by type:
@@ -24,8 +25,11 @@ func For[T any]() Serde[T] {
 		}
 	}
 	t := reflect.TypeFor[T]()
-	if marshalsBinary(t) {
-		return binaryMarshaler[T]{elem: elemOf(t)}
+	switch {
+	case marshalsBinary(t) && t.Kind() == reflect.Pointer:
+		return pointerMarshaler[T]{t.Elem()}
+	case marshalsBinary(t):
+		return newBinaryMarshaler[T]()
 	}
 	if s, ok := scalarOf[T](t.Kind()); ok {
 		return s
@@ -62,44 +66,68 @@ func marshalsBinary(t reflect.Type) bool {
 	return p.Implements(binaryAppender) && p.Implements(binaryUnmarshaler)
 }
 
-// elemOf returns what a pointer type points to, else nil.
-func elemOf(t reflect.Type) reflect.Type {
-	if t.Kind() == reflect.Pointer {
-		return t.Elem()
-	}
-	return nil
-}
+// binaryMarshaler is the serde of types that marshal themselves and are no pointers. Their methods are called by way of an interface, which needs a place in memory;
+// places are used again and again, instead of one for each value.
+type binaryMarshaler[T any] struct{ places *sync.Pool }
 
-// binaryMarshaler is the serde of types that marshal themselves.
-type binaryMarshaler[T any] struct {
-	elem reflect.Type // when T is a pointer: what Decode allocates
+func newBinaryMarshaler[T any]() binaryMarshaler[T] {
+	return binaryMarshaler[T]{&sync.Pool{New: func() any { return new(T) }}}
 }
 
 func (m binaryMarshaler[T]) Append(dst []byte, v T) ([]byte, error) {
-	a, ok := any(v).(encoding.BinaryAppender)
-	if !ok {
-		a = any(&v).(encoding.BinaryAppender)
-	}
-	if m.elem != nil && reflect.ValueOf(a).IsNil() {
+	at := m.places.Get().(*T)
+	*at = v
+	out, err := any(at).(encoding.BinaryAppender).AppendBinary(dst)
+	m.release(at)
+	return appended(dst, out, err)
+}
+
+func (m binaryMarshaler[T]) Decode(b []byte) (T, error) {
+	at := m.places.Get().(*T)
+	err := any(at).(encoding.BinaryUnmarshaler).UnmarshalBinary(b)
+	v := *at
+	m.release(at)
+	return unmarshaled(v, err)
+}
+
+// release empties a place, so that it holds nothing of a value and the next begins with none.
+func (m binaryMarshaler[T]) release(at *T) {
+	*at = *new(T)
+	m.places.Put(at)
+}
+
+func (m binaryMarshaler[T]) Format() string { return "binary " + reflect.TypeFor[T]().String() }
+
+// pointerMarshaler is the serde of pointers to types that marshal themselves.
+type pointerMarshaler[T any] struct {
+	elem reflect.Type // what Decode allocates
+}
+
+func (m pointerMarshaler[T]) Append(dst []byte, v T) ([]byte, error) {
+	if reflect.ValueOf(v).IsNil() {
 		return dst, fmt.Errorf("serde: nil %T: wrap its serde in serde.Optional", v)
 	}
-	out, err := a.AppendBinary(dst)
+	out, err := any(v).(encoding.BinaryAppender).AppendBinary(dst)
+	return appended(dst, out, err)
+}
+
+func (m pointerMarshaler[T]) Decode(b []byte) (T, error) {
+	v := reflect.New(m.elem).Interface().(T)
+	return unmarshaled(v, any(v).(encoding.BinaryUnmarshaler).UnmarshalBinary(b))
+}
+
+func (m pointerMarshaler[T]) Format() string { return "binary " + reflect.TypeFor[T]().String() }
+
+func appended(dst, out []byte, err error) ([]byte, error) {
 	if err != nil {
 		return dst, fmt.Errorf("serde: %w", err)
 	}
 	return out, nil
 }
 
-func (m binaryMarshaler[T]) Decode(b []byte) (v T, err error) {
-	u, ok := any(&v).(encoding.BinaryUnmarshaler)
-	if !ok {
-		v = reflect.New(m.elem).Interface().(T)
-		u = any(v).(encoding.BinaryUnmarshaler)
-	}
-	if err := u.UnmarshalBinary(b); err != nil {
+func unmarshaled[T any](v T, err error) (T, error) {
+	if err != nil {
 		return *new(T), fmt.Errorf("serde: %w", err)
 	}
 	return v, nil
 }
-
-func (m binaryMarshaler[T]) Format() string { return "binary " + reflect.TypeFor[T]().String() }

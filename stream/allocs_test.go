@@ -2,10 +2,12 @@ package stream_test
 
 import (
 	"context"
+	"iter"
 	"runtime"
 	"testing"
 	"time"
 
+	"github.com/weirstream/weir/serde"
 	"github.com/weirstream/weir/state"
 	"github.com/weirstream/weir/stream"
 	"github.com/weirstream/weir/window"
@@ -47,6 +49,35 @@ func TestAllocationsPerRecord(t *testing.T) {
 		{"session", 0.05, func(bl *stream.Builder, n int) {
 			drain(in(bl, n).GroupByKey().Session(window.Session(time.Second)).Count().ToStream())
 		}},
+		// Twenty elements come, are read and go: Append's arguments are on the heap, and a twentieth of what a list of its own takes.
+		{"list", 1.6, func(bl *stream.Builder, n int) {
+			drain(in(bl, n).ProcessValues(func(p *stream.Processor[int64, int64, int64]) func(stream.Record[int64, int64]) error {
+				l := p.List("l", serde.Int64)
+				return func(r stream.Record[int64, int64]) error {
+					if l.Append(r.Value); l.Len() == 20 {
+						p.Emit(r.Key, total(l.All()))
+						l.Clear()
+					}
+					return nil
+				}
+			}, stream.Named("list")))
+		}},
+		// What a processor is lent it may change; that this is noted must cost nothing.
+		{"value that is not plain", 0.05, func(bl *stream.Builder, n int) {
+			drain(in(bl, n).ProcessValues(func(p *stream.Processor[int64, int64, int64]) func(stream.Record[int64, int64]) error {
+				v := p.Value("v", serde.For[[]byte]())
+				return func(r stream.Record[int64, int64]) error {
+					b, ok := v.Get()
+					if !ok {
+						b = []byte{0}
+					}
+					b[0]++
+					v.Set(b)
+					p.Emit(r.Key, int64(b[0]))
+					return nil
+				}
+			}, stream.Named("value")))
+		}},
 		{"join of streams", 1.2, func(bl *stream.Builder, n int) {
 			left, right := floodOf(bl, "left", n/2, keys, perSecond), floodOf(bl, "right", n/2, keys, perSecond)
 			drain(left.Join(right, window.Within(25*time.Millisecond), func(a, b int64) int64 { return a + b }))
@@ -62,6 +93,13 @@ func TestAllocationsPerRecord(t *testing.T) {
 			}
 		})
 	}
+}
+
+func total(vs iter.Seq[int64]) (sum int64) {
+	for v := range vs {
+		sum += v
+	}
+	return sum
 }
 
 // mallocs is how many allocations a run of n records makes.

@@ -1,8 +1,7 @@
 package stream
 
 import (
-	"encoding/binary"
-	"errors"
+	"bytes"
 	"fmt"
 	"iter"
 
@@ -34,10 +33,11 @@ type cell[V any] struct {
 	name  string
 	plain bool
 	buf   []byte
+	lent  []overlay.Lent[V] // to the record at hand
 }
 
-func openCell[V any](in *instance, run *processing, name string, s serde.Serde[V], plain bool, o settings) cell[V] {
-	c := cell[V]{run: run, name: name, plain: plain, store: openStore(in, "process", name, serde.Bytes, s, plain, nil, false)}
+func openCell[V any](in *instance, run *processing, name string, s serde.Serde[V], plain bool, clone func(V) V, o settings) cell[V] {
+	c := cell[V]{run: run, name: name, plain: plain, store: openStore(in, "process", name, serde.Bytes, s, plain, clone, false)}
 	if o.ttl > 0 {
 		c.ttl = openTTL(in, run, name, o.ttl)
 		run.prune = append(run.prune, func(now int64) { c.ttl.prune(now, c.expire) })
@@ -60,11 +60,30 @@ func (c *cell[V]) get(key []byte) (V, bool) {
 		return c.store.Get(key)
 	}
 	e, lent := c.store.Lend(key)
-	c.run.lent = append(c.run.lent, func() bool { return c.store.TakeBack(lent) })
+	if len(c.lent) == 0 {
+		c.run.lenders = append(c.run.lenders, c)
+	}
+	c.lent = append(c.lent, lent)
 	if e.Found() {
 		c.remember(e)
 	}
 	return e.Get()
+}
+
+// takeBack makes what the record at hand was lent what it was, and says how much of it cannot be.
+func (c *cell[V]) takeBack() (lost int) {
+	for _, l := range c.lent {
+		if !c.store.TakeBack(l) {
+			lost++
+		}
+	}
+	return lost
+}
+
+// keep ends the lending: the record at hand is done.
+func (c *cell[V]) keep() {
+	clear(c.lent)
+	c.lent = c.lent[:0]
 }
 
 // set changes an entry; remove deletes it.
@@ -89,13 +108,20 @@ func (c *cell[V]) remember(e *overlay.Entry[V]) {
 
 // removeAll deletes every row whose key begins with prefix.
 func (c *cell[V]) removeAll(prefix []byte) {
-	var found [][]byte
-	for k := range c.store.Prefix(prefix) {
-		found = append(found, append([]byte(nil), k...))
+	for _, k := range c.keysOf(prefix) {
+		if c.run.guarded {
+			c.remove(c.store.Entry(k))
+		} else {
+			c.store.Delete(k)
+		}
 	}
-	for _, k := range found {
-		c.remove(c.store.Entry(k))
+}
+
+func (c *cell[V]) keysOf(prefix []byte) (found [][]byte) {
+	for k := range c.store.Keys(prefix) {
+		found = append(found, bytes.Clone(k))
 	}
+	return found
 }
 
 // now is the wall clock in ms; written notes that the key's state was written now.
@@ -113,12 +139,8 @@ func (c *cell[V]) expire(key []byte, limit int64) {
 	if v, ok := e.Get(); !ok || any(v).(timed).writtenAt() > limit {
 		return
 	}
-	var found [][]byte
-	for k := range c.store.Prefix(key) {
-		found = append(found, append([]byte(nil), k...))
-	}
-	for _, k := range found {
-		c.store.Remove(c.store.Entry(k))
+	for _, k := range c.keysOf(key) {
+		c.store.Delete(k)
 	}
 }
 
@@ -133,7 +155,7 @@ func (p *Processor[K, K2, V2]) Value[T any](name string, s serde.Serde[T], opts 
 	if declaring {
 		return nil
 	}
-	return &value[T]{openCell(p.in, p.run, p.in.node.Name+"-"+name, rowSerde[T]{b}, serde.Plain[T](), o)}
+	return &value[T]{openCell(p.in, p.run, p.in.node.Name+"-"+name, rowSerde[T]{b}, serde.Plain[T](), nil, o)}
 }
 
 // A value is a state.Value.
@@ -156,98 +178,6 @@ func (v *value[T]) Set(x T) {
 
 func (v *value[T]) Clear() { v.remove(v.store.Entry(v.key())) }
 
-// List declares a list per key.
-func (p *Processor[K, K2, V2]) List[T any](name string, s serde.Serde[T], opts ...StateOption) state.List[T] {
-	b, o, declaring := declare(p.declared, p.bound, name, opts, func(at *binding) (serde.Serde[T], error) { return bindInternal(at, s, false) })
-	if declaring {
-		return nil
-	}
-	return &list[T]{openCell(p.in, p.run, p.in.node.Name+"-"+name, listRowSerde[T]{b}, serde.Plain[T](), o)}
-}
-
-// A listRow is an element of a list, or under the key alone its head: how many there are and when the last came.
-type listRow[T any] struct {
-	v       T
-	head    bool
-	n, time int64
-}
-
-func (r listRow[T]) writtenAt() int64 { return r.time }
-
-type listRowSerde[T any] struct{ element serde.Serde[T] }
-
-func (s listRowSerde[T]) Append(dst []byte, r listRow[T]) ([]byte, error) {
-	if !r.head {
-		return s.element.Append(append(dst, 0), r.v)
-	}
-	dst = binary.BigEndian.AppendUint64(append(dst, 1), uint64(r.n))
-	return binary.BigEndian.AppendUint64(dst, uint64(r.time)), nil
-}
-
-func (s listRowSerde[T]) Decode(b []byte) (r listRow[T], err error) {
-	switch {
-	case len(b) > 0 && b[0] == 0:
-		r.v, err = s.element.Decode(b[1:])
-		return r, err
-	case len(b) == 17 && b[0] == 1:
-		return listRow[T]{head: true, n: int64(binary.BigEndian.Uint64(b[1:])), time: int64(binary.BigEndian.Uint64(b[9:]))}, nil
-	}
-	return r, errors.New("the row of a list is damaged")
-}
-
-func (s listRowSerde[T]) Format() string { return "list/1:" + s.element.Format() }
-
-// A list is a state.List.
-type list[T any] struct{ cell[listRow[T]] }
-
-// head is the list's head, an empty one when it has expired.
-func (l *list[T]) head() (key []byte, h listRow[T], had bool) {
-	key = l.key()
-	h, had = l.store.Get(key)
-	if had && l.ttl.gone(h.time, l.now()) {
-		l.removeAll(key)
-		return key, listRow[T]{head: true}, false
-	}
-	h.head = true
-	return key, h, had
-}
-
-func (l *list[T]) Append(vs ...T) {
-	key, h, had := l.head()
-	before := h.time
-	n := len(key)
-	for _, v := range vs {
-		key = binary.BigEndian.AppendUint64(key[:n], uint64(h.n))
-		l.set(l.store.Entry(key), listRow[T]{v: v})
-		h.n++
-	}
-	key = key[:n]
-	h.time = l.now()
-	l.set(l.store.Entry(key), h)
-	l.written(key, before, had)
-}
-
-func (l *list[T]) Len() int {
-	_, h, _ := l.head()
-	return int(h.n)
-}
-
-func (l *list[T]) All() iter.Seq[T] {
-	return func(yield func(T) bool) {
-		key, h, _ := l.head()
-		if h.n == 0 {
-			return
-		}
-		for _, r := range l.store.Prefix(append([]byte(nil), key...)) {
-			if !r.head && !yield(r.v) {
-				return
-			}
-		}
-	}
-}
-
-func (l *list[T]) Clear() { l.removeAll(append([]byte(nil), l.key()...)) }
-
 // Map declares a map per key.
 func (p *Processor[K, K2, V2]) Map[F, T any](name string, f serde.Serde[F], s serde.Serde[T], opts ...StateOption) state.Map[F, T] {
 	b, o, declaring := declare(p.declared, p.bound, name, opts, func(at *binding) (mapSerdes[F, T], error) {
@@ -261,7 +191,7 @@ func (p *Processor[K, K2, V2]) Map[F, T any](name string, f serde.Serde[F], s se
 	if declaring {
 		return nil
 	}
-	return &fields[F, T]{openCell(p.in, p.run, p.in.node.Name+"-"+name, rowSerde[T]{b.value}, serde.Plain[T](), o), b.field}
+	return &fields[F, T]{openCell(p.in, p.run, p.in.node.Name+"-"+name, rowSerde[T]{b.value}, serde.Plain[T](), nil, o), b.field}
 }
 
 type mapSerdes[F, T any] struct {

@@ -51,7 +51,7 @@ func (p *Processor[K, K2, V2]) Store[SK, SV any](s *Store[SK, SV]) state.KeyValu
 		st.run = p.run
 		return &st
 	}
-	st := &keyValue[SK, SV]{cell: openCell(p.in, p.run, s.name, rowSerde[SV]{bound.value}, serde.Plain[SV](), s.o), serde: bound.key}
+	st := &keyValue[SK, SV]{cell: openCell(p.in, p.run, s.name, rowSerde[SV]{bound.value}, serde.Plain[SV](), nil, s.o), serde: bound.key}
 	p.in.shared[s.name] = st
 	return st
 }

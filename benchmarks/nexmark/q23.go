@@ -41,15 +41,15 @@ func joinThree(p *stream.Processor[int64, int64, answer.Row23]) func(stream.Reco
 			}
 		case event.IsAuction:
 			opened.Append(e.Auction)
-			for b := range made.All() {
-				if known {
+			if known {
+				for b := range made.All() {
 					p.Emit(r.Key, three(who, e.Auction, b))
 				}
 			}
 		default:
 			made.Append(e.Bid)
-			for a := range opened.All() {
-				if known {
+			if known {
+				for a := range opened.All() {
 					p.Emit(r.Key, three(who, a, e.Bid))
 				}
 			}

@@ -38,7 +38,7 @@ type Config[V any] struct {
 	KeepOld       bool        // keep the value before a checkpoint's first change, for Changes
 	LimitBytes    int         // for entries, keys and deltas together; clean entries go when it is passed. 0: 64 MiB
 	MaxValueBytes int         // a longer encoded value fails Freeze. 0: 1 GiB
-	Size          func(V) int // memory behind a value, beside its own size. Default: the length of strings and byte slices, else of the last encoding
+	Size          func(V) int // memory behind a value, beside its own size. Default: the method Size of Serde, else the length of strings and byte slices, else of the last encoding
 	// Changes is counted up whenever a row may be about to change. Default: nobody looks.
 	Changes *int64
 }
@@ -119,7 +119,10 @@ func New[V any](cfg Config[V]) *Store[V] {
 	}
 	s := &Store[V]{cfg: cfg, limit: cfg.LimitBytes, seed: maphash.MakeSeed(), dbKey: append([]byte(nil), cfg.Prefix...)}
 	s.measure = hasPointers[V]()
-	if cfg.Size == nil {
+	if sizer, ok := cfg.Serde.(interface{ Size(V) int }); ok && cfg.Size == nil {
+		s.cfg.Size = sizer.Size
+	}
+	if s.cfg.Size == nil {
 		s.cfg.Size = sizeOf[V]()
 	}
 	s.loadRow = s.load
