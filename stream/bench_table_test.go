@@ -57,6 +57,16 @@ func BenchmarkForeignKeyJoin(b *testing.B) {
 	perCore(b, updates(b.N)+million+100_000, took)
 }
 
+// The same rows without the updates: each is new to every store of the join.
+func BenchmarkForeignKeyJoinLoading(b *testing.B) {
+	took := flow(b, func(bl *stream.Builder, n int) {
+		left := bl.Table(flood{"left", max(n, million), loaded("").make})
+		right := bl.Table(flood{"right", 100_000, loaded("").make})
+		drain(left.JoinOn(right, func(k, _ int64) (int64, bool) { return k % 100_000, true }, func(v, row int64) int64 { return v + row }).ToStream())
+	})
+	perCore(b, max(b.N, million)+100_000, took)
+}
+
 // Every process loads all rows of a global table: 3 s for a million are asked for.
 func BenchmarkGlobal(b *testing.B) {
 	took := flow(b, func(bl *stream.Builder, n int) {

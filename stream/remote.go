@@ -49,13 +49,12 @@ func (o *remoteOut[K, V]) receive(c *task.Context, k K, v V) {
 		}
 		key = o.key
 	}
-	if o.value, err = o.serdes.value.Append(o.value[:0], v); err != nil {
-		o.reject(c, fmt.Errorf("value of repartition %s: %w", o.name, err), nil)
-		return
-	}
-	if most := o.out.MaxBytes(); len(key)+len(o.value) > most {
-		o.reject(c, fmt.Errorf("repartition %s: the record has %d bytes, and its topic takes %d", o.name, len(key)+len(o.value), most), nil)
-		return
+	if err := o.encode(key, v); err != nil {
+		o.reject(c, err, nil)
+		b, ok := any(v).(interface{ bare() V })
+		if !ok || o.encode(key, b.bare()) != nil {
+			return
+		}
 	}
 	p := int32(o.from % len(o.idle))
 	if key != nil {
@@ -78,6 +77,17 @@ func (o *remoteOut[K, V]) receive(c *task.Context, k K, v V) {
 	}
 	c.Effects++
 	o.out.Append(p, c.Time, key, o.value, c.Headers)
+}
+
+// encode makes the bytes of a record's value, which its topic must take with the key.
+func (o *remoteOut[K, V]) encode(key []byte, v V) (err error) {
+	if o.value, err = o.serdes.value.Append(o.value[:0], v); err != nil {
+		return fmt.Errorf("value of repartition %s: %w", o.name, err)
+	}
+	if most := o.out.MaxBytes(); len(key)+len(o.value) > most {
+		return fmt.Errorf("repartition %s: the record has %d bytes, and its topic takes %d", o.name, len(key)+len(o.value), most)
+	}
+	return nil
 }
 
 // behind is how far event time is at an exchange, for a record that is further behind than everybody behind the exchange has patience; MinTime for any

@@ -28,7 +28,7 @@ func (t *Table[K, V]) LeftJoinOn[FK, V2, R any](o *Table[FK, V2], fk func(k K, v
 //	└──── rows without a key ─────────▶ results ◀── answers ──┘
 //
 // Answers and direct results of one row come from different tasks and may overtake each other. So each change of a left row has a
-// version, which rises, and results takes nothing that is older than what it has seen.
+// version, which rises, and results takes nothing that is older than what it has heard: see heard.
 func joinOn[K, V, FK, V2, R any](t *Table[K, V], o *Table[FK, V2], left bool, fk func(k K, v V) (FK, bool), f func(v V, v2 V2, ok bool) R, s settings) *Table[K, R] {
 	name := s.name
 	if name == "" {
@@ -166,17 +166,15 @@ func (j *foreignJoin[K, V, FK, V2, R]) makeSender(in *instance) any {
 		e := versions.Entry(nil)
 		version := e.Value + 1
 		versions.Set(e, version)
-		if had && has && string(buf) == string(buf2) {
-			had = false // the subscription is replaced
-		}
-		if had {
+		moved := had && !(has && string(buf) == string(buf2)) // else the subscription is replaced
+		if moved {
 			keyed(c, subscribe, from, subscription[K, V]{k: k, version: version, gone: true})
 		}
 		if has {
-			keyed(c, subscribe, to, subscription[K, V]{k: k, v: ch.New, version: version})
+			keyed(c, subscribe, to, subscription[K, V]{k: k, v: ch.New, version: version, moved: moved})
 			return
 		}
-		alone.version = version
+		alone.version, alone.moved = version, moved
 		direct(c, k, alone)
 	})
 }
@@ -231,7 +229,8 @@ func (m *matcher[K, V, FK, V2, R]) encode(c *task.Context, fk FK) bool {
 	return true
 }
 
-// subscribe takes what a left row says of its foreign key. The answer's time is the later one of both rows'.
+// subscribe takes what a left row says of its foreign key. The answer's time is the later one of both rows'. One that is gone is answered, too:
+// behind that nothing comes of it.
 func (m *matcher[K, V, FK, V2, R]) subscribe(c *task.Context, fk FK, sub subscription[K, V]) {
 	if !m.encode(c, fk) {
 		return
@@ -244,11 +243,14 @@ func (m *matcher[K, V, FK, V2, R]) subscribe(c *task.Context, fk FK, sub subscri
 	m.place = place
 	if sub.gone {
 		m.subs.Delete(place)
+		keyed(c, m.next, sub.k, answer[R]{version: sub.version, released: true})
 		return
 	}
+	moved := sub.moved
+	sub.moved = false
 	m.subs.Put(place, sub)
 	r, ok := m.rows.Lookup(m.fk)
-	m.answer(c, sub, r.v, ok, later(c.Time, r.t, ok))
+	m.answer(c, sub, moved, r.v, ok, later(c.Time, r.t, ok))
 }
 
 // changed takes a change of a right row: everybody who subscribed to it gets an answer, with the time of the change.
@@ -266,13 +268,13 @@ func (m *matcher[K, V, FK, V2, R]) changed(c *task.Context, fk FK, ch table.Chan
 		subs = append(subs, sub)
 	}
 	for _, sub := range subs {
-		m.answer(c, sub, ch.New, ch.HasNew, c.Time)
+		m.answer(c, sub, false, ch.New, ch.HasNew, c.Time)
 	}
 }
 
 // answer sends what a subscriber's row is now.
-func (m *matcher[K, V, FK, V2, R]) answer(c *task.Context, sub subscription[K, V], v2 V2, ok bool, t int64) {
-	a := answer[R]{version: sub.version, has: ok || m.j.left}
+func (m *matcher[K, V, FK, V2, R]) answer(c *task.Context, sub subscription[K, V], moved bool, v2 V2, ok bool, t int64) {
+	a := answer[R]{version: sub.version, moved: moved, has: ok || m.j.left}
 	a.has = a.has && m.call.new(c, func() { a.r = m.j.f(sub.v, v2, ok) })
 	saved := c.Time
 	c.Time = t
@@ -282,24 +284,37 @@ func (m *matcher[K, V, FK, V2, R]) answer(c *task.Context, sub subscription[K, V
 
 // makeResults keeps the joined rows. Port 0 has the rows without a foreign key, port 1 the answers.
 func (j *foreignJoin[K, V, FK, V2, R]) makeResults(in *instance, r *rows[K, R], e *emitter[K, R]) any {
-	versions := openStore(in, "versions", j.name+"-versions", serde.Bytes, serde.Int64, true, nil, false)
+	versions := openStore(in, "versions", j.name+"-versions", serde.Bytes, heardSerde{}, true, nil, false)
 	up := &upserter[K, R]{rows: r, emit: e, node: in.self(), reject: in.rejection(),
 		noKey: in.env.Count("weir_dropped_total", "node", in.node.Name, "reason", "no key")}
 	stale := in.env.Count("weir_stale_answers_total", "node", in.node.Name)
-	receive := recv[K, answer[R]](func(c *task.Context, k K, a answer[R]) {
-		key, err := r.encode(k)
-		if err != nil {
-			c.Fault = up.node
-			up.reject(c, err, nil)
-			return
+	from := func(alone bool) recv[K, answer[R]] {
+		return func(c *task.Context, k K, a answer[R]) {
+			key, err := r.encode(k)
+			if err != nil {
+				c.Fault = up.node
+				up.reject(c, err, nil)
+				return
+			}
+			entry := versions.Entry(key)
+			before, known := entry.Get()
+			now := before
+			old := now.hear(a.version, a.moved, a.released, alone)
+			switch {
+			case now.settled():
+				if known {
+					versions.Remove(entry)
+				}
+			case now != before:
+				versions.Set(entry, now)
+			}
+			switch {
+			case !old:
+				up.apply(c, k, a.r, a.has, c.Time)
+			case !a.released:
+				stale(1)
+			}
 		}
-		seen := versions.Entry(key)
-		if seen.Found() && a.version < seen.Value {
-			stale(1)
-			return
-		}
-		versions.Set(seen, a.version)
-		up.apply(c, k, a.r, a.has, c.Time)
-	})
-	return []any{receive, receive}
+	}
+	return []any{from(true), from(false)}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"strings"
 	"sync"
 	"testing"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/weirstream/weir/connector/kafka"
 	"github.com/weirstream/weir/connector/memory"
+	"github.com/weirstream/weir/internal/faults"
 	"github.com/weirstream/weir/internal/partition"
 	"github.com/weirstream/weir/internal/wire"
 	"github.com/weirstream/weir/serde"
@@ -71,7 +73,8 @@ func TestWithoutAKeyThereIsNoRow(t *testing.T) {
 	}
 }
 
-// Inputs whose counts of partitions differ cannot be joined by their keys: the app does not begin, and names both. Joins that go by another key
+// Inputs whose counts of partitions differ cannot be joined by their keys: the app does not begin, names both, and has asked the cluster about its
+// topics and nothing else. Joins that go by another key
 // need none of it.
 func TestInputsMustBeCoPartitioned(t *testing.T) {
 	both := func(a, b string) string { return a + b }
@@ -104,9 +107,14 @@ func TestInputsMustBeCoPartitioned(t *testing.T) {
 		}, says: []string{"two-repartition", "Partitions(2): leave that out"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cluster := &memory.Cluster{AutoCreate: 1}
-			for topic, n := range map[string]int32{"two": 2, "three": 3} {
-				if err := cluster.Create(topic, int(n), nil); err != nil {
+			var asked sync.Map
+			cluster := &memory.Cluster{AutoCreate: 1, Judge: faults.JudgeFunc(func(r faults.Request) (f faults.Fate) {
+				asked.Store(r.Kind, true)
+				return f
+			})}
+			topics := map[string]int{"two": 2, "three": 3}
+			for topic, n := range topics {
+				if err := cluster.Create(topic, n, nil); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -136,6 +144,15 @@ func TestInputsMustBeCoPartitioned(t *testing.T) {
 				if !strings.Contains(err.Error(), want) {
 					t.Errorf("%q is not in: %v", want, err)
 				}
+			}
+			// Nothing was read, written or created, and no seat in the group was taken.
+			for kind := range asked.Range {
+				if kind != faults.Metadata {
+					t.Errorf("there was a request of kind %v", kind)
+				}
+			}
+			if got := cluster.Topics(); !maps.Equal(got, topics) || len(cluster.Committed("app")) > 0 {
+				t.Errorf("the cluster has topics %v and positions %v", got, cluster.Committed("app"))
 			}
 		})
 	}

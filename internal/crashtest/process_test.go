@@ -41,6 +41,44 @@ func (p *process) step() bool { return p.does((*engine.Driver).Checkpoint) }
 // work is step without the checkpoint.
 func (p *process) work() bool { return p.does((*engine.Driver).Poll) }
 
+// ragged is step with a barrier that comes to tasks one by one: they take their turns in no order, some twice and some not before the others are
+// done, and records come in between.
+func (p *process) ragged() bool {
+	return p.does(func(d *engine.Driver) error {
+		err := d.Poll()
+		if err == nil {
+			err = d.Begin()
+		}
+		names := p.running()
+		for i := 0; i < len(names) && err == nil; i++ {
+			if err = p.w.put(p.w.rand.IntN(3)); err == nil {
+				err = p.turn(d, names[p.w.rand.IntN(len(names))])
+			}
+		}
+		if err != nil {
+			return err
+		}
+		return d.End()
+	})
+}
+
+// turn is a task's, and counts what it does behind the barrier that others have still before them.
+func (p *process) turn(d *engine.Driver, task string) error {
+	before := p.processed(task)
+	err := d.Turn(task)
+	p.w.between += p.processed(task) - before
+	return err
+}
+
+func (p *process) processed(task string) (n int64) {
+	for _, st := range p.d.Status().Tasks {
+		if st.Task == task {
+			n += st.Processed
+		}
+	}
+	return n
+}
+
 func (p *process) does(what func(*engine.Driver) error) bool {
 	if p.frozen > 0 || p.down > 0 {
 		p.frozen, p.down = max(0, p.frozen-1), max(0, p.down-1)

@@ -88,8 +88,9 @@ type world struct {
 	why   []error // of recoveries
 	fatal []error // … which an app would not have begun
 
-	held      int // writes that waited for a disk
-	meanwhile int // steps of other processes, all without error, while one did
+	between   int64 // records that tasks processed while a barrier was on its way to others
+	held      int   // writes that waited for a disk
+	meanwhile int   // steps of other processes, all without error, while one did
 }
 
 // patience is how many recoveries a process may need: more often than its faults can explain is no progress.
@@ -179,9 +180,12 @@ func (w *world) drive(disturbed bool) error {
 			} else {
 				p.wake()
 			}
-			if w.s.lazy > 0 && w.rand.IntN(w.s.lazy) > 0 {
+			switch {
+			case w.s.lazy > 0 && w.rand.IntN(w.s.lazy) > 0:
 				p.work()
-			} else {
+			case disturbed && w.rand.IntN(2) == 0:
+				p.ragged()
+			default:
 				p.step()
 			}
 		}
@@ -203,8 +207,11 @@ func (w *world) usual() (all []given) {
 }
 
 // send puts a chunk of records in.
-func (w *world) send() error {
-	for range min(cmp.Or(w.s.chunk, chunk), len(w.input)-w.sent) {
+func (w *world) send() error { return w.put(cmp.Or(w.s.chunk, chunk)) }
+
+// put puts n records in, or what is left.
+func (w *world) put(n int) error {
+	for range min(n, len(w.input)-w.sent) {
 		g := w.input[w.sent]
 		if w.s.in != nil {
 			g.rec.Time = w.c.Now().UnixMilli()

@@ -42,6 +42,8 @@ func scenarios() []scenario {
 		{name: "topic-changelog", build: table, check: steps, in: compacted},
 		{name: "topic-changelog-disk", build: table, check: steps, in: compacted, disk: true},
 		{name: "two-topic-changelog", build: table, check: steps, in: compacted, members: 2, disk: true},
+		foreign("foreign-local", nil),
+		foreign("foreign-kafka", overKafka),
 		{name: "at-least-once", build: repartition, check: atLeast, config: atLeastOnce},
 	}
 }

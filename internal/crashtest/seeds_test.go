@@ -80,6 +80,7 @@ func TestSeeds(t *testing.T) {
 type met struct {
 	cut, mute, parted int // clients cut off, in each way, and requests that were lost with it
 	held, meanwhile   int // writes that a slow disk held, and what others did without error meanwhile
+	between           int // records that were processed while a barrier was on its way
 }
 
 func (m *met) add(w *world, j *faults.Random) {
@@ -92,6 +93,7 @@ func (m *met) add(w *world, j *faults.Random) {
 		}
 	}
 	m.parted += j.Parted()
+	m.between += int(w.between)
 	m.held += w.held
 	m.meanwhile += w.meanwhile
 }
@@ -102,6 +104,9 @@ func (m *met) check(t *testing.T, s scenario) {
 		t.Errorf("processes were hardly cut off: %+v", *m)
 	} else if m.held > 0 && several && m.meanwhile == 0 {
 		t.Errorf("nothing happened while a disk was slow: %+v", *m)
+	}
+	if m.between < *seeds {
+		t.Errorf("hardly anything was processed while barriers were on their way: %+v", *m)
 	}
 	if s.disk && m.held < *seeds/5 {
 		t.Errorf("disks were hardly slow: %+v", *m)

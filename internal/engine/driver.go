@@ -118,6 +118,11 @@ func (d *Driver) Checkpoint() error {
 		return err
 	}
 	d.s.begin()
+	return d.End()
+}
+
+// End has every task pass the barrier that Begin has sent, and what follows from it happen.
+func (d *Driver) End() error {
 	if err := d.Poll(); err != nil {
 		return err
 	}
@@ -127,7 +132,7 @@ func (d *Driver) Checkpoint() error {
 	return nil
 }
 
-// Begin sends the barrier of a checkpoint to every task. Turn and Poll have tasks pass it.
+// Begin sends the barrier of a checkpoint to every task. Turn and End have tasks pass it.
 func (d *Driver) Begin() error {
 	if d.s == nil {
 		return errors.New("the app has stopped")
