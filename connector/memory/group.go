@@ -112,6 +112,9 @@ func (g *group) finish(number int, at []wire.Position, commit bool) {
 	}
 }
 
+// calm reports whether the group has had its round, and needs no other.
+func (g *group) calm() bool { return g.generation > 0 && !g.dirty && !g.running }
+
 // mark has the group rebalanced when the cluster is unlocked.
 func (b *broker) mark(g *group) {
 	g.version++

@@ -59,7 +59,8 @@ func (m *membership) expired() {
 	m.end(m.ctx.Err())
 }
 
-// seat gives a membership a new member. A static member takes the place of the one before it.
+// seat gives a membership a new member. A static member takes the place of the one before it, and gets its assignment as it is: a group that
+// is calm holds no round for it, and nobody but the one before it knows what that was about to release.
 func (b *broker) seat(m *membership) {
 	g := b.group(m.cfg.Group)
 	b.lastMember++
@@ -70,7 +71,12 @@ func (b *broker) seat(m *membership) {
 		if m.cfg.Instance != "" && old.cfg.Instance == m.cfg.Instance {
 			old.membership.end(fmt.Errorf("group %s instance %s: %w", g.name, m.cfg.Instance, wire.ErrFenced))
 			g.members[i] = s
-			b.mark(g)
+			if !g.calm() {
+				b.mark(g)
+				return
+			}
+			s.userData = old.userData
+			b.give(s, false, old.held)
 			return
 		}
 	}

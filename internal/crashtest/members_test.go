@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -74,9 +75,9 @@ func (i *instance) start() {
 	go func() { i.ended <- app.Run(context.WithoutCancel(i.t.Context())) }()
 }
 
-func (i *instance) stop() {
+func (i *instance) stop(how stream.StopMode) {
 	i.t.Helper()
-	if err := i.app.Stop(i.t.Context(), stream.Handover); err != nil {
+	if err := i.app.Stop(i.t.Context(), how); err != nil {
 		i.t.Fatal(err)
 	}
 	if err := <-i.ended; err != nil {
@@ -150,7 +151,7 @@ func TestInstancesJoinAndRestart(t *testing.T) {
 				}
 			}
 		}
-		restarts.stop()
+		restarts.stop(stream.Handover)
 		send()
 		spread(members - 1)
 		for _, k := range stay {
@@ -169,7 +170,69 @@ func TestInstancesJoinAndRestart(t *testing.T) {
 	}
 	out := broker.AwaitCount(group+"-out", sent)
 	for _, i := range all {
-		i.stop()
+		i.stop(stream.Handover)
+	}
+	records := oracle.Records{}
+	for _, r := range out {
+		records[r.Partition] = append(records[r.Partition], wire.Record{Key: r.Key, Value: r.Value})
+	}
+	if err := oracle.Counts(records, want, serde.Int64.Decode); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestInstanceComesBackWithoutItsDisk has one of two instances stop, keep its seat and come back on an empty disk. A broker gives it what it had. It goes
+// elsewhere all the same, to who has copies, and comes back when it can go on here: nothing is restored that was not followed first.
+func TestInstanceComesBackWithoutItsDisk(t *testing.T) {
+	const tasks = 4
+	broker := kafkatest.Start(t)
+	group := broker.Name("wiped")
+	broker.CreateTopic(group+"-in", tasks, nil)
+	broker.CreateTopic(group+"-out", tasks, nil)
+	want := map[string]int64{}
+	sent := 0
+	send := func() {
+		var batch []*kafkatest.Record
+		for range 400 {
+			k := fmt.Sprint("k", sent%200)
+			batch = append(batch, kafkatest.KV(k, fmt.Sprint(sent)))
+			want[k]++
+			sent++
+		}
+		broker.Produce(group+"-in", batch...)
+	}
+	all := []*instance{{t: t, broker: broker, name: "i0", group: group, dir: t.TempDir()}, {t: t, broker: broker, name: "i1", group: group, dir: t.TempDir()}}
+	shared := func() bool { return len(all[0].tasks()) == tasks/2 && len(all[1].tasks()) == tasks/2 }
+	copied := func() bool {
+		copies := append(all[0].app.Status().Standbys, all[1].app.Status().Standbys...)
+		return len(copies) == tasks && !slices.ContainsFunc(copies, func(s stream.StandbyStatus) bool { return s.Lag != 0 || s.Err != nil })
+	}
+	send()
+	for _, i := range all {
+		i.start()
+	}
+	broker.Eventually("tasks are shared", shared)
+	for _, i := range all {
+		send()
+		broker.AwaitCount(group+"-out", sent)
+		broker.Eventually("copies are there", copied)
+		i.stop(stream.Stay)
+		if err := os.RemoveAll(i.dir); err != nil {
+			t.Fatal(err)
+		}
+		send()
+		i.start()
+		broker.Eventually("tasks are shared again", shared)
+		for _, task := range i.tasks() {
+			followed, restored := i.metrics.of("weir_standby_records_total", task), i.metrics.of("weir_restored_records_total", task)
+			if followed < 20 || restored > 100 {
+				t.Errorf("%s: %d records of %s were followed, and %d restored", i.name, followed, task, restored)
+			}
+		}
+	}
+	out := broker.AwaitCount(group+"-out", sent)
+	for _, i := range all {
+		i.stop(stream.Handover)
 	}
 	records := oracle.Records{}
 	for _, r := range out {

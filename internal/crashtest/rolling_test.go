@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/weirstream/weir/connector/kafka"
-	"github.com/weirstream/weir/internal/faults"
 	"github.com/weirstream/weir/internal/faults/oracle"
 	"github.com/weirstream/weir/internal/partition"
 	"github.com/weirstream/weir/internal/wire"
@@ -213,31 +212,4 @@ func TestRollingDeploy(t *testing.T) {
 		f.restart(p)
 	}
 	f.finish()
-}
-
-// TestWipedDiskGivesWay: a member comes back within its session, as itself, and without its state. Its tasks go to who has copies, and come back when
-// they can go on there.
-func TestWipedDiskGivesWay(t *testing.T) {
-	f := newFleet(t, scenario{name: "wiped", build: count, partitions: 4, members: 2, disk: true, chunk: 100, config: standby}, 400, 4)
-	for _, p := range f.all {
-		f.start(p)
-	}
-	p := f.all[1]
-	_ = p.conn.Close()
-	p.recover(faults.ErrKilled)
-	p.disk.applied, f.why = nil, nil
-	f.settle()
-	if n := p.counter("weir_restored_records_total"); n > 100 {
-		t.Errorf("%d records were restored while a copy had them", n)
-	}
-	if n := p.counter("weir_standby_records_total"); n < 100 {
-		t.Errorf("%d records were followed before the tasks came back", n)
-	}
-	if err := f.drive(false); err != nil {
-		t.Fatal(err)
-	}
-	f.stops(t)
-	if err := errors.Join(f.judged(), errors.Join(f.why...)); err != nil {
-		t.Error(err)
-	}
 }

@@ -42,15 +42,21 @@ func (p *planner) answer() map[string]wire.Assignment {
 		}
 	}
 	slices.Sort(alive)
-	for _, m := range p.members {
-		d := memberData{Version: memberVersion, Alive: alive, Where: where, Coming: slices.Sorted(maps.Keys(m.coming)), Follow: slices.Sorted(maps.Keys(m.follow))}
+	gives := make([]bool, len(p.members))
+	for name, owner := range p.owner {
+		if owner >= 0 && p.runs[name] != owner {
+			gives[owner] = true
+		}
+	}
+	for i, m := range p.members {
+		d := memberData{Version: memberVersion, Mark: m.data.Mark, Gives: gives[i], Alive: alive, Where: where, Coming: slices.Sorted(maps.Keys(m.coming)), Follow: slices.Sorted(maps.Keys(m.follow))}
 		var a wire.Assignment
 		for _, t := range m.got {
 			a.Partitions = append(a.Partitions, t.partitions...)
 			if len(t.partitions) == 0 {
 				d.Tasks = append(d.Tasks, t.name())
 			}
-			if held := p.held[t.name()]; held >= 0 && p.members[held] != m {
+			if held, owner := p.held[t.name()], p.owner[t.name()]; held >= 0 && held != i || owner >= 0 && owner != i {
 				d.Next = append(d.Next, t.name())
 			}
 		}

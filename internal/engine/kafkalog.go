@@ -133,7 +133,7 @@ func (l *kafkaLog) sit(ctx context.Context) error {
 	}
 	maps.DeleteFunc(topics, func(_ string, in bool) bool { return !in })
 	if b.db != nil {
-		if err := s.survey(ctx, s.refs); err != nil {
+		if err := errors.Join(b.nameDisk(s.refs), s.survey(ctx, s.refs)); err != nil {
 			return fmt.Errorf("look at what is on disk: %w", err)
 		}
 	}
@@ -148,7 +148,10 @@ func (l *kafkaLog) sit(ctx context.Context) error {
 		Plan: func(members []wire.Member) map[string]wire.Assignment { return plan(b.warmth.tasks(), members, how) },
 	}, s.threaded)
 	l.seat = b.seat
-	return err
+	if err != nil {
+		return err
+	}
+	return l.seat.settle(ctx, s, b.warmth.outdates)
 }
 
 // rebalanceTimeout is how long a member has to give up what it must: a task may be as slow as it is allowed to be in the checkpoint that is

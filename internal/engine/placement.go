@@ -62,6 +62,7 @@ type planner struct {
 	members []*planned
 	extras  int            // how many sub-topologies may give a member one task more than the least
 	runs    map[string]int // who is given a task
+	owner   map[string]int // whose partitions a task's are now; -1 nobody's
 	held    map[string]int // who runs it now, or is the next to; -1 nobody
 }
 
@@ -82,7 +83,7 @@ type planned struct {
 }
 
 func newPlanner(tasks []taskRef, members []wire.Member, how placing) *planner {
-	p := &planner{placing: how, runs: map[string]int{}, held: map[string]int{}}
+	p := &planner{placing: how, runs: map[string]int{}, owner: map[string]int{}, held: map[string]int{}}
 	for _, m := range members {
 		d := &planned{Member: m, data: decodeMember(m.UserData), owned: map[wire.TopicPartition]bool{}, tasks: map[string]bool{}, next: map[string]bool{},
 			follow: map[string]bool{}, coming: map[string]bool{}}
@@ -107,6 +108,10 @@ func newPlanner(tasks []taskRef, members []wire.Member, how placing) *planner {
 	p.extras = (more + n - 1) / n
 	for _, t := range tasks {
 		held := slices.IndexFunc(p.members, func(m *planned) bool { return m.holds(t) })
+		p.owner[t.name()] = held
+		if held >= 0 && p.vacant(p.members[held], t) {
+			held = -1
+		}
 		if held < 0 {
 			held = slices.IndexFunc(p.members, func(m *planned) bool { return m.next[t.name()] })
 		}
@@ -137,6 +142,11 @@ func (m *planned) lag(t taskRef) int64 {
 // warm reports whether a member has nearly all of a task's state.
 func (p *planner) warm(m *planned, t taskRef) bool { return m.lag(t) <= p.moveLag }
 
+// vacant reports whether a member has come back without the state of a task that it still holds, while another one has it.
+func (p *planner) vacant(m *planned, t taskRef) bool {
+	return m.data.Vacant && t.logged() && !p.warm(m, t) && slices.ContainsFunc(p.members, func(o *planned) bool { return p.warm(o, t) })
+}
+
 // take gives a task to a member now.
 func (p *planner) take(i int, t taskRef) {
 	p.runs[t.name()] = i
@@ -149,7 +159,7 @@ func (p *planner) place(tasks []taskRef) {
 		t, m := tasks[i], p.members[to]
 		now := to
 		switch held := p.held[t.name()]; {
-		case held == to || !t.logged() || m.data.Version < memberVersion || p.warm(m, t):
+		case held == to || !t.logged() || m.data.Version < stateVersion || p.warm(m, t):
 			if held >= 0 && held != to && t.logged() {
 				m.follow[t.name()] = true // until who has it has given it up
 			}

@@ -47,7 +47,7 @@ func (p *planner) copyTask(t taskRef, share, shareOf int) {
 		case m == runs || i == p.held[name]:
 		case m.follow[name]:
 			choose(m)
-		case m.data.Version >= memberVersion:
+		case m.data.Version >= stateVersion:
 			free = append(free, m)
 		}
 	}

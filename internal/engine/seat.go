@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -118,21 +119,51 @@ func (s *seat) release(parts []wire.TopicPartition) {
 
 // assigned waits for an assignment, ties the session to the seat, and returns what is held. A driver does not wait.
 func (s *seat) assigned(ctx context.Context, ses *session) (*wire.Assigned, error) {
+	return s.await(ctx, ses.threaded, func(*wire.Assigned) bool {
+		s.mu.session = ses
+		return true
+	})
+}
+
+// settle waits for what a new seat holds. A broker gives a static member that comes back what it had, without a round. When that was planned for
+// another state of this process, the seat asks for one round, and until it is there holds what it holds without beginning any of it.
+// What the answer to it says is taken, whatever it is; so is the old one when the answer does not come while members may take to join.
+func (s *seat) settle(ctx context.Context, ses *session, outdated func(*wire.Assigned) bool) error {
+	first, err := s.await(ctx, ses.threaded, func(*wire.Assigned) bool { return true })
+	if err != nil || !outdated(first) {
+		return err
+	}
+	ses.app.log.Info("what this process was given is from before it lost its state or was changed: asking for a new round")
+	s.m.Rejoin()
+	waiting, cancel := context.WithTimeout(ctx, rebalanceTimeout(ses.config))
+	defer cancel()
+	_, err = s.await(waiting, ses.threaded, func(a *wire.Assigned) bool { return a.Generation != first.Generation || a.Member != first.Member })
+	if waiting.Err() != nil && ctx.Err() == nil || errors.Is(err, errNoAssignment) {
+		return nil
+	}
+	return err
+}
+
+var errNoAssignment = errors.New("the group gave no assignment")
+
+// await waits for an assignment that is the right one, which is asked under the lock. A driver does not wait.
+func (s *seat) await(ctx context.Context, threaded bool, right func(*wire.Assigned) bool) (*wire.Assigned, error) {
 	for {
-		if !ses.threaded {
+		if !threaded {
 			s.poll()
 		}
 		s.mu.Lock()
 		a, err := s.mu.assigned, s.mu.err
-		if a != nil {
-			s.mu.session = ses
-		}
+		found := a != nil && right(a)
 		s.mu.Unlock()
-		if a != nil || err != nil {
-			return a, err
+		if found {
+			return a, nil
 		}
-		if !ses.threaded {
-			return nil, fmt.Errorf("the group gave no assignment")
+		if err != nil {
+			return nil, err
+		}
+		if !threaded {
+			return nil, errNoAssignment
 		}
 		select {
 		case <-ctx.Done():

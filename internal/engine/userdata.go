@@ -8,9 +8,13 @@ import (
 	"io"
 )
 
-// memberVersion is that of what members tell: 2 has state and standbys. A leader does not wait for a member of an older version to warm
-// up, which it would never do.
-const memberVersion = 2
+// memberVersion is that of what members tell. From stateVersion on it has state and standbys: a leader does not wait for an older member to
+// warm up, which it would never do. From markVersion on a leader answers for what it planned.
+const (
+	stateVersion  = 2
+	markVersion   = 3
+	memberVersion = 3
+)
 
 // memberData is what a member tells the leader, and the leader every member. A member of another version skips what it does not know.
 type memberData struct {
@@ -21,6 +25,12 @@ type memberData struct {
 	Tasks []string `json:"tasks,omitempty"`
 	// State is told: the tasks whose state is here, and how many records of their changelogs it lacks.
 	State map[string]int64 `json:"state,omitempty"`
+	// Mark is told, and answered as it was told: which disk and which tasks of this process the plan was made for.
+	Mark string `json:"mark,omitempty"`
+	// Vacant is told: none of what the member holds has begun here, so nobody loses anything when it goes elsewhere.
+	Vacant bool `json:"vacant,omitempty"`
+	// Gives is answered: something that the member has is to go to another one, which gets it in the round after this.
+	Gives bool `json:"gives,omitempty"`
 	// Follow is answered: the tasks of which a copy of the state is to be kept. Coming are those of them that move here as soon as it
 	// lacks little: the member asks for a round then.
 	Follow []string `json:"follow,omitempty"`

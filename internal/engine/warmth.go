@@ -18,6 +18,8 @@ type warmth struct {
 	running map[string]bool  // tasks without a partition
 	next    []string         // tasks that were promised to this process
 	refs    []taskRef        // all tasks, for a plan
+	disk    string           // names what is on disk: another one has nothing of it
+	begun   bool             // a session has taken what the seat holds
 }
 
 // set notes how much a task's state lacks.
@@ -34,7 +36,7 @@ func (w *warmth) set(task string, lag int64) {
 func (w *warmth) run(refs []taskRef, d memberData) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.next = d.Next
+	w.next, w.begun = d.Next, true
 	w.running = map[string]bool{}
 	for _, t := range refs {
 		if len(t.partitions) == 0 {
@@ -49,6 +51,7 @@ func (w *warmth) tell(d memberData) memberData {
 	defer w.mu.Unlock()
 	d.State = maps.Clone(w.lags)
 	d.Next = w.next
+	d.Mark, d.Vacant = w.markLocked(), !w.begun
 	d.Tasks = slices.Sorted(maps.Keys(w.running))
 	return d
 }

@@ -34,7 +34,8 @@ type Assignment struct {
 	UserData   []byte
 }
 
-// A Membership is a seat in a group. The assignment changes cooperatively: what is not mentioned in a change runs on.
+// A Membership is a seat in a group. The assignment changes cooperatively: what is not mentioned in a change runs on. A static member that comes
+// back to a group that is calm gets what it had, user data and all, and no round is held.
 type Membership interface {
 	// Events yields changes in order. It must be read promptly. It is closed when the membership has ended; Err says why.
 	Events() <-chan GroupEvent
