@@ -49,6 +49,10 @@ func (m *memory) Scan(from, to []byte, use func(key, value []byte) bool) error {
 	return nil
 }
 
+// applyAtOnce is how many changes are sorted and made together: the more, the fewer nodes are made anew for each, and the more memory
+// it takes meanwhile, some 100 bytes each beside keys and values.
+const applyAtOnce = 1 << 18
+
 func (m *memory) Apply(b *Batch, _ bool) error {
 	m.write.Lock()
 	defer m.write.Unlock()
@@ -61,13 +65,14 @@ func (m *memory) Apply(b *Batch, _ bool) error {
 	for from, to := range b.DeletedRanges() {
 		next.DeleteRange(from, to)
 	}
+	changes := make([]keytree.Change, 0, min(len(b.ops)+b.bytes/64, applyAtOnce))
 	for k, v := range b.Ops() {
-		if v == nil {
-			next.Delete(k)
-		} else {
-			next.Put(k, v)
+		if changes = append(changes, keytree.Change{Key: k, Value: v}); len(changes) == applyAtOnce {
+			next.Apply(changes)
+			changes = changes[:0]
 		}
 	}
+	next.Apply(changes)
 	m.rows.Store(next)
 	return nil
 }

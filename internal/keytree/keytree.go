@@ -164,22 +164,30 @@ func (t *Tree) delete(n *node, key []byte) *node {
 
 // merge joins kids l and l+1 of n when one node can hold them comfortably.
 func (t *Tree) merge(n *node, l int) {
-	a, b := n.kids[l], n.kids[l+1]
-	if len(a.data)+len(b.data) > leafBytes*3/4 || len(a.kids)+len(b.kids) > fanout*3/4 {
-		return
+	if a, b := n.kids[l], n.kids[l+1]; mergeable(a, b) {
+		n.kids[l] = t.merged(a, b, n.seps[l])
+		n.dropKid(l + 1)
 	}
+}
+
+// mergeable reports whether one node can hold the rows of two, and some more.
+func mergeable(a, b *node) bool {
+	return len(a.data)+len(b.data) <= leafBytes*3/4 && len(a.kids)+len(b.kids) <= fanout*3/4
+}
+
+// merged is two neighbours in one, which may be a.
+func (t *Tree) merged(a, b *node, sep []byte) *node {
 	a = t.own(a)
 	if a.kids != nil {
-		a.seps = append(append(a.seps, n.seps[l]), b.seps...)
+		a.seps = append(append(a.seps, sep), b.seps...)
 		a.kids = append(a.kids, b.kids...)
-	} else {
-		for _, r := range b.rows {
-			a.rows = append(a.rows, row{r.at + uint32(len(a.data)), r.keyLen})
-		}
-		a.data = append(a.data, b.data...)
+		return a
 	}
-	n.kids[l] = a
-	n.dropKid(l + 1)
+	for _, r := range b.rows {
+		a.rows = append(a.rows, row{r.at + uint32(len(a.data)), r.keyLen})
+	}
+	a.data = append(a.data, b.data...)
+	return a
 }
 
 // cut returns the node without [from, to), or nil when nothing is left of it.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/weirstream/weir/internal/overlay/keys"
+	"github.com/weirstream/weir/internal/radix"
 )
 
 // A grouped store has keys that begin with so many bytes of a group, a window's end say, and is read a group at a time. It keeps no
@@ -16,8 +17,8 @@ type groups struct {
 	lists map[string]*group
 	last  *group // that was written to last
 	read  []*group
-	lost  int      // entries that were in a list and were forgotten
-	spare []listed // for the next group that is read
+	lost  int          // entries that were in a list and were forgotten
+	spare []radix.Item // for the next group that is read
 }
 
 // A group is the uncommitted entries of one group, each once, and perhaps some that are committed by now or gone.
@@ -164,7 +165,7 @@ func (s *Store[V]) walkGroup(name []byte, visit func(key []byte, e *Entry[V], ro
 		case at == len(list):
 			order = 1
 		case inDB:
-			order = bytes.Compare(s.entries.at(list[at].id).key(&s.arena), r.key[len(p):])
+			order = bytes.Compare(s.entries.at(list[at].ID).key(&s.arena), r.key[len(p):])
 		}
 		if order >= 0 {
 			rows.at++
@@ -175,7 +176,7 @@ func (s *Store[V]) walkGroup(name []byte, visit func(key []byte, e *Entry[V], ro
 			}
 			continue
 		}
-		e := s.entries.at(list[at].id)
+		e := s.entries.at(list[at].ID)
 		at++
 		if e.Found() && !visit(e.key(&s.arena), e, nil) {
 			return

@@ -2,19 +2,14 @@ package overlay
 
 import (
 	"bytes"
-	"encoding/binary"
 	"slices"
-)
 
-// A listed is an entry to be sorted: by the first bytes behind the group, for which no entry has to be looked at.
-type listed struct {
-	head uint64
-	id   uint32
-}
+	"github.com/weirstream/weir/internal/radix"
+)
 
 // sorted lists the uncommitted entries of a group in order, and leaves its list so. A group that is read again, as panes are, is
 // sorted once: what was added since is sorted and merged.
-func (s *Store[V]) sorted(name []byte) []listed {
+func (s *Store[V]) sorted(name []byte) []radix.Item {
 	g := s.groups.lists[string(name)]
 	if g == nil {
 		return nil
@@ -33,7 +28,7 @@ func (s *Store[V]) sorted(name []byte) []listed {
 		switch {
 		case !s.in(e, g.name):
 		case s.pinned(e):
-			out = append(out, listed{head(e.key(&s.arena)[len(name):]), id})
+			out = append(out, radix.Item{Head: radix.Head(e.key(&s.arena)[len(name):]), ID: id})
 		default:
 			e.flags &^= ordered // it is committed: the next change lists it again
 		}
@@ -45,31 +40,31 @@ func (s *Store[V]) sorted(name []byte) []listed {
 	out = s.join(out, old)
 	g.ids = g.ids[:0]
 	for i, l := range out {
-		if i == 0 || l.id != g.ids[len(g.ids)-1] {
-			g.ids = append(g.ids, l.id)
+		if i == 0 || l.ID != g.ids[len(g.ids)-1] {
+			g.ids = append(g.ids, l.ID)
 		}
 	}
 	g.sorted = len(g.ids)
-	return slices.CompactFunc(out, func(a, b listed) bool { return a.id == b.id })
+	return slices.CompactFunc(out, func(a, b radix.Item) bool { return a.ID == b.ID })
 }
 
 // reuse keeps the memory of a list for the next one.
-func (s *Store[V]) reuse(list []listed) {
+func (s *Store[V]) reuse(list []radix.Item) {
 	if cap(list) > cap(s.groups.spare) {
 		s.groups.spare = list[:0]
 	}
 }
 
 // sort orders a list by keys: by their heads a byte at a time, which for many short keys costs a tenth of comparing them.
-func (s *Store[V]) sort(list []listed) {
-	if len(list) < radixFrom {
+func (s *Store[V]) sort(list []radix.Item) {
+	if len(list) < radix.Few {
 		slices.SortFunc(list, s.compare)
 		return
 	}
-	radix(list)
+	radix.Sort(list)
 	for i := 0; i < len(list); {
 		j := i + 1
-		for j < len(list) && list[j].head == list[i].head {
+		for j < len(list) && list[j].Head == list[i].Head {
 			j++
 		}
 		if j > i+1 {
@@ -79,14 +74,14 @@ func (s *Store[V]) sort(list []listed) {
 	}
 }
 
-func (s *Store[V]) compare(a, b listed) int {
+func (s *Store[V]) compare(a, b radix.Item) int {
 	switch {
-	case a.head < b.head:
+	case a.Head < b.Head:
 		return -1
-	case a.head > b.head:
+	case a.Head > b.Head:
 		return 1
 	}
-	return bytes.Compare(s.entries.at(a.id).key(&s.arena), s.entries.at(b.id).key(&s.arena))
+	return bytes.Compare(s.entries.at(a.ID).key(&s.arena), s.entries.at(b.ID).key(&s.arena))
 }
 
 // less compares the keys of two entries.
@@ -95,7 +90,7 @@ func (s *Store[V]) less(a, b uint32) bool {
 }
 
 // join merges list[:n] and list[n:], both in order.
-func (s *Store[V]) join(list []listed, n int) []listed {
+func (s *Store[V]) join(list []radix.Item, n int) []radix.Item {
 	if n == 0 || n == len(list) || s.compare(list[n-1], list[n]) <= 0 {
 		return list
 	}
@@ -111,47 +106,4 @@ func (s *Store[V]) join(list []listed, n int) []listed {
 		tail = tail[:len(tail)-1]
 	}
 	return list
-}
-
-// radixFrom is the length from which radix pays for its tables.
-const radixFrom = 256
-
-// radix sorts by head, the lowest byte first. Bytes that all heads share cost nothing more than counting them.
-func radix(list []listed) {
-	var counts [8][256]uint32
-	for _, l := range list {
-		for b := range counts {
-			counts[b][byte(l.head>>(8*b))]++
-		}
-	}
-	from, to := list, make([]listed, len(list))
-	for b := range counts {
-		at := &counts[b]
-		if at[byte(from[0].head>>(8*b))] == uint32(len(list)) {
-			continue
-		}
-		sum := uint32(0)
-		for i, n := range at {
-			at[i], sum = sum, sum+n
-		}
-		for _, l := range from {
-			i := byte(l.head >> (8 * b))
-			to[at[i]] = l
-			at[i]++
-		}
-		from, to = to, from
-	}
-	if &from[0] != &list[0] {
-		copy(list, from)
-	}
-}
-
-// head is the first eight bytes of b as a number that sorts as they do.
-func head(b []byte) uint64 {
-	if len(b) >= 8 {
-		return binary.BigEndian.Uint64(b)
-	}
-	var first [8]byte
-	copy(first[:], b)
-	return binary.BigEndian.Uint64(first[:])
 }
