@@ -16,7 +16,7 @@ type Run struct {
 }
 
 type runRow struct {
-	head             uint64 // the key's bytes behind what all keys begin with
+	head             uint64 // eight of the key's bytes, behind what the keys that it is sorted among begin with
 	at               int
 	keyLen, valueLen int32 // valueLen below zero: deleted
 }
@@ -32,6 +32,17 @@ func (r *Run) Delete(key []byte) { r.add(key, nil, -1) }
 func (r *Run) add(key, value []byte, valueLen int32) {
 	r.rows = append(r.rows, runRow{at: len(r.data), keyLen: int32(len(key)), valueLen: valueLen})
 	r.data = append(append(r.data, key...), value...)
+	if len(key)+len(value) == 0 {
+		r.data = append(r.data, 0) // no two rows begin at the same byte: that is how the later one is known
+	}
+}
+
+// Grow makes room for more rows that have so many bytes of keys and values each, so that adding them does not copy what is there. It takes no more
+// than most bytes of memory for them.
+func (r *Run) Grow(rows, each, most int) {
+	rows = min(rows, most/(each+runRowBytes))
+	r.rows = slices.Grow(r.rows, rows)
+	r.data = slices.Grow(r.data, rows*each)
 }
 
 // Bytes is the memory that the rows take.
@@ -64,30 +75,61 @@ func (r *Run) Sorted() iter.Seq2[[]byte, []byte] {
 
 func (r *Run) key(row runRow) []byte { return r.data[row.at:][:row.keyLen:row.keyLen] }
 
-// sort orders by key, then by when a row was added. Most comparisons end at eight bytes behind the common beginning, which
-// lie in the rows themselves.
-func (r *Run) sort() {
-	skip := r.common()
-	for i := range r.rows {
-		r.rows[i].head = head(r.key(r.rows[i])[skip:])
+// sort orders by key, then by when a row was added.
+func (r *Run) sort() { r.sortBehind(r.rows, 0) }
+
+// few is below how many rows comparing their keys is cheaper than looking for what they have in common.
+const few = 16
+
+// sortBehind sorts rows whose keys have their first skip bytes in common. It compares eight bytes at a time, which lie in the rows themselves, so that most
+// comparisons fetch no key; rows that are equal there are sorted by what follows. One key that is unlike the others, as
+// the store's own record is, costs one round more.
+func (r *Run) sortBehind(rows []runRow, skip int) {
+	skip += r.common(rows, skip)
+	for i := range rows {
+		rows[i].head = head(r.key(rows[i])[skip:])
 	}
-	slices.SortFunc(r.rows, func(a, b runRow) int {
-		if a.head != b.head {
-			return cmp.Compare(a.head, b.head)
+	slices.SortFunc(rows, func(a, b runRow) int { return cmp.Compare(a.head, b.head) })
+	for len(rows) > 1 {
+		n := 1
+		for n < len(rows) && rows[n].head == rows[0].head {
+			n++
 		}
-		return cmp.Or(bytes.Compare(r.key(a), r.key(b)), cmp.Compare(a.at, b.at))
-	})
+		if n > 1 {
+			r.sortEqual(rows[:n], skip+8)
+		}
+		rows = rows[n:]
+	}
 }
 
-// common is the number of bytes that all keys begin with.
-func (r *Run) common() int {
-	if len(r.rows) == 0 {
+// sortEqual sorts rows whose keys have their first skip bytes in common, but for zeros at the end of the shorter ones.
+func (r *Run) sortEqual(rows []runRow, skip int) {
+	if len(rows) < few {
+		slices.SortFunc(rows, func(a, b runRow) int { return cmp.Or(bytes.Compare(r.key(a), r.key(b)), cmp.Compare(a.at, b.at)) })
+		return
+	}
+	short := 0
+	for i, row := range rows {
+		if int(row.keyLen) <= skip {
+			rows[i], rows[short] = rows[short], row
+			short++
+		}
+	}
+	slices.SortFunc(rows[:short], func(a, b runRow) int { return cmp.Or(cmp.Compare(a.keyLen, b.keyLen), cmp.Compare(a.at, b.at)) })
+	if short < len(rows) {
+		r.sortBehind(rows[short:], skip)
+	}
+}
+
+// common is how many bytes behind skip the keys of rows have in common.
+func (r *Run) common(rows []runRow, skip int) int {
+	if len(rows) == 0 {
 		return 0
 	}
-	first := r.key(r.rows[0])
+	first := r.key(rows[0])[skip:]
 	n := len(first)
-	for _, row := range r.rows[1:] {
-		key := r.key(row)
+	for _, row := range rows[1:] {
+		key := r.key(row)[skip:]
 		n = min(n, len(key))
 		for !bytes.Equal(first[:n], key[:n]) {
 			n--

@@ -17,6 +17,7 @@ func TestRunAgainstMap(t *testing.T) {
 		r.Reset()
 		model := map[string]string{}
 		prefix := strings.Repeat("prefix", rnd.IntN(3))
+		r.Grow(rnd.IntN(300), rnd.IntN(30), rnd.IntN(3000))
 		for i := range rnd.IntN(300) {
 			k := prefix + strings.Repeat("\x00", rnd.IntN(12)) + strings.Repeat("k", rnd.IntN(3)) + fmt.Sprint(rnd.IntN(20))
 			if rnd.IntN(10) == 0 {
@@ -48,14 +49,36 @@ func TestRunAgainstMap(t *testing.T) {
 	}
 }
 
+// TestRunGrow: rows that room was made for cost no memory.
+func TestRunGrow(t *testing.T) {
+	const rows = 1000
+	key, value := []byte("12345678"), []byte("12")
+	allocs := testing.AllocsPerRun(10, func() {
+		var r Run
+		r.Grow(rows, 10, 1<<20)
+		for range rows {
+			r.Put(key, value)
+		}
+	})
+	if allocs > 2 {
+		t.Errorf("%v allocations for %d rows, want two: room was made", allocs, rows)
+	}
+	var r Run
+	r.Grow(rows, 10, 3400)
+	if got := cap(r.rows)*runRowBytes + cap(r.data); got > 4500 {
+		t.Errorf("room for %d bytes, want 3,400 and what the allocator adds", got)
+	}
+}
+
 func BenchmarkRun(b *testing.B) {
 	const n = 500_000
 	var r Run
 	var k []byte
 	for b.Loop() {
 		r.Reset()
+		r.Put([]byte("counts/3\x00\x01\x02clicks\x00\x01\x00place"), k) // as a restore does
 		for i := range n {
-			k = fmt.Appendf(k[:0], "counts/3\x00\x01\x02clicks\x00\x01\x01%016x", uint64(i)*0x9E3779B97F4A7C15)
+			k = fmt.Appendf(k[:0], "counts/3\x00\x01\x02clicks\x00\x01\x01key-%06d", uint64(i)*2_654_435_761%n)
 			r.Put(k, k[:8])
 		}
 		for range r.Sorted() {

@@ -90,12 +90,15 @@ func (r *restorer) restore(ctx context.Context, target int64, named bool, end in
 	return r.at, err
 }
 
-// restoreBytes is how much is put into the database at once: rows are sorted within that, and each time leaves a table that a
-// compaction has to merge. fetchBytes is how much is asked for at once.
-const (
-	restoreBytes = 16 << 20
-	fetchBytes   = 4 << 20
-)
+// fetchBytes is how much is asked for at once.
+const fetchBytes = 4 << 20
+
+// restoreBytes is how much of a store is put into the database at once. Rows are sorted within that, and each time leaves tables that compactions
+// merge with those before, which costs more than all the rest of a restore: a store that fits costs none. All that restore at
+// once have a quarter of the app's memory, which is the overlays' as long as there is nothing in them.
+func (s *session) restoreBytes() int {
+	return int(min(max(s.config.MemoryBytes/4/atOnce, bulkBytes), 64<<20))
+}
 
 // replay reads committed records up to the target. The position may pass the target over markers.
 func (r *restorer) replay(ctx context.Context) error {
@@ -124,12 +127,13 @@ func (r *restorer) replay(ctx context.Context) error {
 			return fmt.Errorf("changelog %s/%d at %d, before the committed place %d: %w", r.tp.Topic, r.tp.Partition, r.at, r.target, err)
 		}
 		bytes := b.Bytes
+		r.makeRoom(b)
 		r.put(b)
 		was := r.at
 		r.at = max(r.at, b.Next)
 		r.moved(r.at - was)
 		b.Release()
-		if r.run.Bytes() >= restoreBytes {
+		if r.run.Bytes() >= r.l.s.restoreBytes() {
 			if err := r.flush(ctx); err != nil {
 				return err
 			}
@@ -161,6 +165,20 @@ func (s *session) next(ctx context.Context, rd wire.Reader) (*wire.Batch, error)
 		return nil, fmt.Errorf("not all of what is committed can be read: %w", err)
 	}
 	return b, err
+}
+
+// makeRoom is called before an empty run gets its first batch. What is to come is judged by it: rows that are added to a run that grows are copied over and over.
+func (r *restorer) makeRoom(b *wire.Batch) {
+	n := int64(len(b.Records))
+	if r.run.Len() > 0 || n == 0 {
+		return
+	}
+	var bytes int64
+	for i := range b.Records {
+		bytes += int64(len(r.rows) + len(b.Records[i].Key) + len(b.Records[i].Value))
+	}
+	come := n * (r.target - r.at) / max(1, b.Next-r.at) // compaction leaves gaps
+	r.run.Grow(int(max(n, come)), int(bytes/n)+1, r.l.s.restoreBytes())
 }
 
 // put adds a batch's rows. Records past the target belong to a later checkpoint, and are left for it.

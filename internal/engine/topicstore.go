@@ -178,7 +178,7 @@ func (r *restorer) replayTopic(ctx context.Context) error {
 		if r.at >= r.target {
 			break
 		}
-		if r.run.Bytes() >= restoreBytes {
+		if r.run.Bytes() >= r.l.s.restoreBytes() {
 			if err := r.flush(ctx); err != nil {
 				return err
 			}
