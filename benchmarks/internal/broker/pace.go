@@ -3,10 +3,12 @@ package broker
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -112,16 +114,36 @@ func (b *Broker) AwaitKey(ctx context.Context, topic, key string, decode Decoder
 	return ctx.Err()
 }
 
-// LastCount is the last visible result for key, 0 when there is none.
-func (b *Broker) LastCount(ctx context.Context, topic, key string, decode Decoder) (int64, error) {
-	last := int64(0)
-	err := b.consume(ctx, topic, func(r *kgo.Record) (bool, error) {
-		if string(r.Key) != key {
-			return true, nil
+// LastCount is the last result for key that was visible when it was called, 0 when there was none. It reads up to that end: how long nothing
+// comes says little on a busy machine.
+func (b *Broker) LastCount(ctx context.Context, topic, key string, decode Decoder) (last int64, err error) {
+	listed, err := b.admin.ListCommittedOffsets(ctx, topic)
+	if err = errors.Join(err, listed.Error()); err != nil {
+		return 0, err
+	}
+	left := make(map[int32]int64)
+	listed.Each(func(o kadm.ListedOffset) {
+		if o.Offset > 0 {
+			left[o.Partition] = o.Offset
 		}
-		var err error
-		last, err = decode(r.Value)
-		return true, err
 	})
-	return last, err
+	reader, err := b.reader(topic, kgo.KeepControlRecords()) // a transaction's end is the last of a partition
+	if err != nil {
+		return 0, err
+	}
+	defer reader.Close()
+	for len(left) > 0 && ctx.Err() == nil {
+		for r := range reader.PollFetches(ctx).RecordsAll() {
+			if end, ok := left[r.Partition]; ok && r.Offset+1 >= end {
+				delete(left, r.Partition)
+			}
+			if r.Attrs.IsControl() || string(r.Key) != key {
+				continue
+			}
+			if last, err = decode(r.Value); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return last, ctx.Err()
 }

@@ -144,8 +144,8 @@ func (b *Broker) consume(ctx context.Context, topic string, each func(*kgo.Recor
 }
 
 // reader reads a topic from its start as read_committed.
-func (b *Broker) reader(topic string) (*kgo.Client, error) {
-	return kgo.NewClient(kgo.SeedBrokers(strings.Split(b.Addresses, ",")...), kgo.ConsumeTopics(topic),
+func (b *Broker) reader(topic string, more ...kgo.Opt) (*kgo.Client, error) {
+	return kgo.NewClient(append(more, kgo.SeedBrokers(strings.Split(b.Addresses, ",")...), kgo.ConsumeTopics(topic),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchIsolationLevel(kgo.ReadCommitted()),
-		kgo.FetchMaxWait(100*time.Millisecond))
+		kgo.FetchMaxWait(100*time.Millisecond))...)
 }
