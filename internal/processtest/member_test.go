@@ -1,7 +1,9 @@
 package processtest
 
 import (
+	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,6 +27,7 @@ type world struct {
 	broker *kafkatest.Broker
 	app    string
 	sent   int // of each word
+	single int // words that come once
 }
 
 // needGroup is for tests with several members. The embedded broker counts a member that is killed, frozen or taken out while it waits for its
@@ -63,7 +66,7 @@ func (w *world) awaitCounted() {
 			w.t.Log(w.broker.DumpGroup(w.app))
 		}
 	}()
-	w.broker.AwaitCount(w.app+"-out", w.sent*words)
+	w.broker.AwaitCount(w.app+"-out", w.sent*words+w.single)
 }
 
 // finish waits for the rest, stops the members and checks what came out.
@@ -96,6 +99,11 @@ func (w *world) check() {
 			w.t.Errorf("word%d: counted up to %d, want %d", word, got, w.sent)
 		}
 	}
+	for word := range w.single {
+		if got := counts[fmt.Sprint("new", word)]; got != 1 {
+			w.t.Errorf("new%d: counted up to %d, want 1", word, got)
+		}
+	}
 	w.broker.Eventually("no open transaction", func() bool { return len(w.broker.OpenTransactions(w.app)) == 0 })
 }
 
@@ -111,10 +119,16 @@ type member struct {
 	name string
 	dir  string
 	cmd  *exec.Cmd
+	said bytes.Buffer // by the process that is up, or was last
 }
 
 func (w *world) member(name string) *member {
-	m := &member{w: w, name: name, dir: filepath.Join(w.t.TempDir(), name)}
+	return w.memberOn(name, filepath.Join(w.t.TempDir(), name))
+}
+
+// memberOn has its state in dir.
+func (w *world) memberOn(name, dir string) *member {
+	m := &member{w: w, name: name, dir: dir}
 	w.t.Cleanup(func() {
 		if m.cmd != nil {
 			if w.t.Failed() { // what it does shows why
@@ -135,7 +149,8 @@ func (m *member) start() {
 	m.cmd = exec.Command(os.Args[0], "-test.run=none")
 	m.cmd.Env = append(os.Environ(), "WEIR_TEST_MEMBER="+m.name, "WEIR_TEST_APP="+m.w.app, "WEIR_TEST_DIR="+m.dir,
 		"WEIR_TEST_BROKERS="+strings.Join(m.w.broker.Brokers(), ","))
-	m.cmd.Stderr = os.Stderr
+	m.said.Reset()
+	m.cmd.Stderr = io.MultiWriter(os.Stderr, &m.said)
 	if err := m.cmd.Start(); err != nil {
 		m.w.t.Fatal(err)
 	}
@@ -155,6 +170,15 @@ func (m *member) stop() {
 	m.signal(syscall.SIGTERM)
 	if err := m.cmd.Wait(); err != nil {
 		m.w.t.Errorf("%s ends: %v", m.name, err)
+	}
+	m.cmd = nil
+}
+
+// ends waits for a member that ends by itself, with this error.
+func (m *member) ends(with error) {
+	m.w.t.Helper()
+	if err := m.cmd.Wait(); err == nil || !strings.Contains(m.said.String(), with.Error()) {
+		m.w.t.Fatalf("%s ends with %v and says %q, want %v", m.name, err, m.said.String(), with)
 	}
 	m.cmd = nil
 }
