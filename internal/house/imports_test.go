@@ -8,7 +8,7 @@ import (
 // layers are the packages from the bottom up. A package imports its own layer and those below. A folder that is not named
 // belongs to the layer of the nearest one above it that is.
 var layers = [][]string{
-	{"internal/radix", "internal/wire", "internal/relay", "internal/span", "internal/partition", "internal/keytree", "internal/faults"},
+	{"internal/hugepage", "internal/radix", "internal/wire", "internal/relay", "internal/span", "internal/partition", "internal/keytree", "internal/faults"},
 	{"serde", "window", "state", "table", "connector", "internal/overlay", "internal/statedir"},
 	{"internal/topology"},
 	{"internal/task"},

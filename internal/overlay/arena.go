@@ -47,11 +47,15 @@ func (a *arena) alloc(n int) (place uint32) {
 		cl.n++
 	}
 	block := int(place >> inBlock)
-	if block == len(cl.blocks) {
+	switch {
+	case block < len(cl.blocks):
+	case inBlock > 0:
+		cl.blocks = addBlocks(cl.blocks, size<<inBlock)
+	default:
 		cl.blocks = append(cl.blocks, nil)
 	}
 	if cl.blocks[block] == nil {
-		cl.blocks[block] = make([]byte, size<<inBlock)
+		cl.blocks[block] = make([]byte, size)
 	}
 	return place
 }

@@ -97,7 +97,7 @@ type entries[V any] struct {
 }
 
 const (
-	blockBits = 7 // small, for most stores of most tasks are
+	blockBits = 7 // small, for most stores of most tasks are; see addBlocks for the others
 	blockLen  = 1 << blockBits
 	slotBytes = 12 // of the index, at its usual load
 )
@@ -115,7 +115,7 @@ func (t *entries[V]) alloc() *Entry[V] {
 	}
 	id := t.n
 	if int(id>>blockBits) == len(t.blocks) {
-		t.blocks = append(t.blocks, make([]Entry[V], blockLen))
+		t.blocks = addBlocks(t.blocks, blockLen)
 	}
 	t.n++
 	e := t.at(id)

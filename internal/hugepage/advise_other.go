@@ -1,0 +1,6 @@
+//go:build !linux
+
+package hugepage
+
+// advise does nothing: other systems choose by themselves.
+func advise([]byte) {}
