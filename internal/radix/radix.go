@@ -79,11 +79,9 @@ func order(list []Item, key func(i uint32) []byte, depth int) {
 		return
 	}
 	first := key(list[0].ID)
-	depth, least := len(first), len(first)
+	depth = len(first)
 	for _, l := range list[1:] {
-		k := key(l.ID)
-		least = min(least, len(k))
-		depth = common(first, k, depth)
+		depth = common(first, key(l.ID), depth)
 	}
 	for i := range list {
 		list[i].Head = Head(key(list[i].ID)[depth:])
@@ -94,7 +92,7 @@ func order(list []Item, key func(i uint32) []byte, depth int) {
 		for j < len(list) && list[j].Head == list[i].Head {
 			j++
 		}
-		equal(list[i:j], key, depth, least)
+		equal(list[i:j], key, depth)
 		i = j
 	}
 }
@@ -109,14 +107,22 @@ func compare(list []Item, key func(i uint32) []byte, depth int) {
 	})
 }
 
-// equal sorts keys whose heads behind depth are the same. least is the length of the shortest of all.
-func equal(list []Item, key func(i uint32) []byte, depth, least int) {
-	switch {
-	case len(list) == 1:
-	case least < depth+8: // a head may have been filled up with zeros that another has
-		compare(list, key, depth)
-	default:
-		order(list, key, depth+8)
+// equal sorts keys whose heads behind depth are the same. A head of a key that ends there has been filled up with zeros, which another key may
+// have: what ends comes first, so that one short key among long ones costs them nothing.
+func equal(list []Item, key func(i uint32) []byte, depth int) {
+	if len(list) == 1 {
+		return
+	}
+	short := 0
+	for i, l := range list {
+		if len(key(l.ID)) <= depth+8 {
+			list[i], list[short] = list[short], l
+			short++
+		}
+	}
+	compare(list[:short], key, depth)
+	if short < len(list) {
+		order(list[short:], key, depth+8)
 	}
 }
 
