@@ -163,12 +163,15 @@ func (r *brokerRun) behind() bool {
 }
 
 // findings are the oracle's, of what anybody's client reads.
-func (r *brokerRun) findings() error {
+func (r *brokerRun) findings() error { return r.w.s.check(recordsOf(r.b.ReadCommitted("out")), r.w) }
+
+// recordsOf are records as oracles take them.
+func recordsOf(read []*kafkatest.Record) oracle.Records {
 	out := oracle.Records{}
-	for _, rec := range r.b.ReadCommitted("out") {
-		out[rec.Partition] = append(out[rec.Partition], wire.Record{Offset: rec.Offset, Key: rec.Key, Value: rec.Value})
+	for _, r := range read {
+		out[r.Partition] = append(out[r.Partition], wire.Record{Offset: r.Offset, Key: r.Key, Value: r.Value})
 	}
-	return r.w.s.check(out, r.w)
+	return out
 }
 
 func (r *brokerRun) failed(err error) {

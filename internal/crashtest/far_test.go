@@ -177,13 +177,9 @@ func (w *world) arrived(t *testing.T) (n int) {
 
 func (w *world) read(t *testing.T) oracle.Records {
 	t.Helper()
-	all := oracle.Records{}
-	for p := range int32(partitions) {
-		records, _, err := w.far.Records("out", p, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		all[p] = records
+	all, err := recordsIn(w.far, "out")
+	if err != nil {
+		t.Fatal(err)
 	}
 	return all
 }

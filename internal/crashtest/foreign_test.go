@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/weirstream/weir/connector/kafka"
+	"github.com/weirstream/weir/connector/memory"
 	"github.com/weirstream/weir/internal/faults/oracle"
 	"github.com/weirstream/weir/internal/partition"
 	"github.com/weirstream/weir/internal/wire"
@@ -87,11 +88,11 @@ func joinedTables(out oracle.Records, w *world) error {
 			by[k] = l + "+" + r
 		}
 	}
-	byKey, err := w.committed("by-key")
+	byKey, err := recordsIn(w.c, "by-key")
 	if err != nil {
 		return err
 	}
-	known, err := w.committed("app-on-versions-changelog")
+	known, err := recordsIn(w.c, "app-on-versions-changelog")
 	if err != nil {
 		return err
 	}
@@ -101,11 +102,11 @@ func joinedTables(out oracle.Records, w *world) error {
 	return errors.Join(oracle.Same(oracle.Table(out), on), oracle.Same(oracle.Table(byKey), by), err)
 }
 
-// committed is what a topic has.
-func (w *world) committed(topic string) (oracle.Records, error) {
+// recordsIn is what a topic has that is committed.
+func recordsIn(c *memory.Cluster, topic string) (oracle.Records, error) {
 	all := oracle.Records{}
-	for p := range int32(w.c.Topics()[topic]) {
-		records, _, err := w.c.Records(topic, p, 0)
+	for p := range int32(c.Topics()[topic]) {
+		records, _, err := c.Records(topic, p, 0)
 		if err != nil {
 			return nil, err
 		}

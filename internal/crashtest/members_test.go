@@ -14,7 +14,6 @@ import (
 	"github.com/weirstream/weir/connector/kafka"
 	"github.com/weirstream/weir/internal/faults/oracle"
 	"github.com/weirstream/weir/internal/kafkatest"
-	"github.com/weirstream/weir/internal/wire"
 	"github.com/weirstream/weir/serde"
 	"github.com/weirstream/weir/state/pebblestore"
 	"github.com/weirstream/weir/stream"
@@ -99,29 +98,63 @@ func (i *instance) tasks() (names []string) {
 	return names
 }
 
+// A crew is the instances of an app on a broker, and what they have to count.
+type crew struct {
+	t      *testing.T
+	broker *kafkatest.Broker
+	group  string
+	all    []*instance
+	sent   int
+	want   map[string]int64
+}
+
+func newCrew(t *testing.T, name string, tasks int) *crew {
+	c := &crew{t: t, broker: kafkatest.Start(t), want: map[string]int64{}}
+	c.group = c.broker.Name(name)
+	c.broker.CreateTopic(c.group+"-in", tasks, nil)
+	c.broker.CreateTopic(c.group+"-out", tasks, nil)
+	return c
+}
+
+// instance is one more, which is not started yet.
+func (c *crew) instance() *instance {
+	i := &instance{t: c.t, broker: c.broker, name: fmt.Sprint("i", len(c.all)), group: c.group, dir: c.t.TempDir()}
+	c.all = append(c.all, i)
+	return i
+}
+
+// send puts in n records of so many keys in turn.
+func (c *crew) send(n, keys int) {
+	var batch []*kafkatest.Record
+	for range n {
+		k := fmt.Sprint("k", c.sent%keys)
+		batch = append(batch, kafkatest.KV(k, fmt.Sprint(c.sent)))
+		c.want[k]++
+		c.sent++
+	}
+	c.broker.Produce(c.group+"-in", batch...)
+}
+
+// finish waits until all is counted, stops everybody and checks the counts.
+func (c *crew) finish() {
+	c.t.Helper()
+	out := c.broker.AwaitCount(c.group+"-out", c.sent)
+	for _, i := range c.all {
+		i.stop(stream.Handover)
+	}
+	if err := oracle.Counts(recordsOf(out), c.want, serde.Int64.Decode); err != nil {
+		c.t.Error(err)
+	}
+}
+
 // TestInstancesJoinAndRestart has four instances join on a broker, and then each restart, while records come. Tasks end evenly spread, a
 // task that stays with an instance is never restored there again, and the output is exact.
 func TestInstancesJoinAndRestart(t *testing.T) {
 	const tasks, members = 8, 4
-	broker := kafkatest.Start(t)
-	group := broker.Name("members")
-	broker.CreateTopic(group+"-in", tasks, nil)
-	broker.CreateTopic(group+"-out", tasks, nil)
-	sent, want := 0, map[string]int64{}
-	send := func() {
-		var batch []*kafkatest.Record
-		for range 100 {
-			k := fmt.Sprint("k", sent%37)
-			batch = append(batch, kafkatest.KV(k, fmt.Sprint(sent)))
-			want[k]++
-			sent++
-		}
-		broker.Produce(group+"-in", batch...)
-	}
-	var all []*instance
+	c := newCrew(t, "members", tasks)
 	spread := func(up int) {
-		broker.Eventually(fmt.Sprintf("%d instances share the tasks", up), func() bool {
-			for _, i := range all {
+		c.broker.Eventually(fmt.Sprintf("%d instances share the tasks", up), func() bool {
+			for _, i := range c.all {
 				if n := len(i.tasks()); i.app != nil && (n < tasks/up || n > (tasks+up-1)/up) {
 					return false
 				}
@@ -129,22 +162,20 @@ func TestInstancesJoinAndRestart(t *testing.T) {
 			return true
 		})
 	}
-	send()
+	c.send(100, 37)
 	for n := range members {
-		i := &instance{t: t, broker: broker, name: fmt.Sprint("i", n), group: group, dir: t.TempDir()}
-		all = append(all, i)
-		i.start()
+		c.instance().start()
 		spread(n + 1)
-		send()
+		c.send(100, 37)
 	}
-	for _, restarts := range all {
+	for _, restarts := range c.all {
 		type kept struct {
 			i        *instance
 			task     string
 			restored int64
 		}
 		var stay []kept
-		for _, i := range all {
+		for _, i := range c.all {
 			for _, task := range i.tasks() {
 				if i != restarts {
 					stay = append(stay, kept{i, task, i.metrics.of("weir_restored_records_total", task)})
@@ -152,7 +183,7 @@ func TestInstancesJoinAndRestart(t *testing.T) {
 			}
 		}
 		restarts.stop(stream.Handover)
-		send()
+		c.send(100, 37)
 		spread(members - 1)
 		for _, k := range stay {
 			if !slices.Contains(k.i.tasks(), k.task) {
@@ -160,7 +191,7 @@ func TestInstancesJoinAndRestart(t *testing.T) {
 			}
 		}
 		restarts.start()
-		send()
+		c.send(100, 37)
 		spread(members)
 		for _, k := range stay {
 			if n := k.i.metrics.of("weir_restored_records_total", k.task); slices.Contains(k.i.tasks(), k.task) && n != k.restored {
@@ -168,61 +199,36 @@ func TestInstancesJoinAndRestart(t *testing.T) {
 			}
 		}
 	}
-	out := broker.AwaitCount(group+"-out", sent)
-	for _, i := range all {
-		i.stop(stream.Handover)
-	}
-	records := oracle.Records{}
-	for _, r := range out {
-		records[r.Partition] = append(records[r.Partition], wire.Record{Key: r.Key, Value: r.Value})
-	}
-	if err := oracle.Counts(records, want, serde.Int64.Decode); err != nil {
-		t.Error(err)
-	}
+	c.finish()
 }
 
 // TestInstanceComesBackWithoutItsDisk has one of two instances stop, keep its seat and come back on an empty disk. A broker gives it what it had. It goes
 // elsewhere all the same, to who has copies, and comes back when it can go on here: nothing is restored that was not followed first.
 func TestInstanceComesBackWithoutItsDisk(t *testing.T) {
 	const tasks = 4
-	broker := kafkatest.Start(t)
-	group := broker.Name("wiped")
-	broker.CreateTopic(group+"-in", tasks, nil)
-	broker.CreateTopic(group+"-out", tasks, nil)
-	want := map[string]int64{}
-	sent := 0
-	send := func() {
-		var batch []*kafkatest.Record
-		for range 400 {
-			k := fmt.Sprint("k", sent%200)
-			batch = append(batch, kafkatest.KV(k, fmt.Sprint(sent)))
-			want[k]++
-			sent++
-		}
-		broker.Produce(group+"-in", batch...)
-	}
-	all := []*instance{{t: t, broker: broker, name: "i0", group: group, dir: t.TempDir()}, {t: t, broker: broker, name: "i1", group: group, dir: t.TempDir()}}
+	c := newCrew(t, "wiped", tasks)
+	all := []*instance{c.instance(), c.instance()}
 	shared := func() bool { return len(all[0].tasks()) == tasks/2 && len(all[1].tasks()) == tasks/2 }
 	copied := func() bool {
 		copies := append(all[0].app.Status().Standbys, all[1].app.Status().Standbys...)
 		return len(copies) == tasks && !slices.ContainsFunc(copies, func(s stream.StandbyStatus) bool { return s.Lag != 0 || s.Err != nil })
 	}
-	send()
+	c.send(400, 200)
 	for _, i := range all {
 		i.start()
 	}
-	broker.Eventually("tasks are shared", shared)
+	c.broker.Eventually("tasks are shared", shared)
 	for _, i := range all {
-		send()
-		broker.AwaitCount(group+"-out", sent)
-		broker.Eventually("copies are there", copied)
+		c.send(400, 200)
+		c.broker.AwaitCount(c.group+"-out", c.sent)
+		c.broker.Eventually("copies are there", copied)
 		i.stop(stream.Stay)
 		if err := os.RemoveAll(i.dir); err != nil {
 			t.Fatal(err)
 		}
-		send()
+		c.send(400, 200)
 		i.start()
-		broker.Eventually("tasks are shared again", shared)
+		c.broker.Eventually("tasks are shared again", shared)
 		for _, task := range i.tasks() {
 			followed, restored := i.metrics.of("weir_standby_records_total", task), i.metrics.of("weir_restored_records_total", task)
 			if followed < 20 || restored > 100 {
@@ -230,15 +236,5 @@ func TestInstanceComesBackWithoutItsDisk(t *testing.T) {
 			}
 		}
 	}
-	out := broker.AwaitCount(group+"-out", sent)
-	for _, i := range all {
-		i.stop(stream.Handover)
-	}
-	records := oracle.Records{}
-	for _, r := range out {
-		records[r.Partition] = append(records[r.Partition], wire.Record{Key: r.Key, Value: r.Value})
-	}
-	if err := oracle.Counts(records, want, serde.Int64.Decode); err != nil {
-		t.Error(err)
-	}
+	c.finish()
 }
