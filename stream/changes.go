@@ -7,7 +7,7 @@ import (
 
 // Changes is the stream of changes, deletions among them.
 func (t *Table[K, V]) Changes[C table.ChangeOf[V]](opts ...Option) *Stream[K, C] {
-	op := &operator{needsOld: true, make: func(in *instance) any {
+	op := &operator{needsOld: true, keepsKey: true, make: func(in *instance) any {
 		next := outs[K, C](in)
 		return recv[K, table.Change[V]](func(c *task.Context, k K, ch table.Change[V]) {
 			if ch.HadOld || ch.HasNew {

@@ -20,12 +20,12 @@ type input[K, V any] struct {
 	nulls     func(int64)
 	placed    *placement // nil: nobody cares
 
-	queue   []*sourceBatch[K, V]
-	i       int          // of the next record in queue[0]
-	rec     Record[K, V] // it, when decoded
-	time    int64        // its event time
-	decoded bool
-	pos     connector.Position // where the last finished batch ended
+	queue []*sourceBatch[K, V]
+	i     int // of the next record in queue[0]
+	near  nearby[K, V]
+	head  *decoded[K, V]     // the next record, when it may be processed
+	again bool               // it was given to the chain, which has not taken it: what it has may have been changed
+	pos   connector.Position // where the last finished batch ended
 }
 
 func (in *input[K, V]) State() *task.InputState { return &in.state }
@@ -70,8 +70,8 @@ func (in *input[K, V]) Head() (int64, bool) {
 	for len(in.queue) > 0 {
 		b := in.queue[0]
 		for in.i < b.Len() {
-			if in.decoded || in.decode(b) {
-				return in.time, true
+			if in.head != nil || in.ready(b) {
+				return in.head.time, true
 			}
 			in.i++
 		}
@@ -89,32 +89,33 @@ func (in *input[K, V]) pop() {
 		in.state.Queued -= int64(b.Bytes())
 	}
 	in.i = 0
+	in.near.drop()
 	in.finish(b)
 }
 
-// decode reads the record at i and checks its time. It reports false when the record was rejected.
-func (in *input[K, V]) decode(b *sourceBatch[K, V]) bool {
-	in.rec = Record[K, V]{}
-	err := b.Decode(in.i, &in.rec)
-	if err == nil {
-		in.time = millis(in.rec.Time)
-		if in.maxFuture >= 0 && in.time > in.task.Now()+in.maxFuture {
-			err = fmt.Errorf("%w: %v is more than %v ahead of the clock", ErrFuture, in.rec.Time.UTC(), time.Duration(in.maxFuture)*time.Millisecond)
-		}
+// ready decodes the next record where need be, and checks its time. It reports false when the record was rejected.
+func (in *input[K, V]) ready(b *sourceBatch[K, V]) bool {
+	r := in.near.at(b, in.i, in.again)
+	in.again = false
+	err := r.err
+	if err == nil && in.maxFuture >= 0 && r.time > in.task.Now()+in.maxFuture {
+		err = fmt.Errorf("%w: %v is more than %v ahead of the clock", ErrFuture, r.Time.UTC(), time.Duration(in.maxFuture)*time.Millisecond)
 	}
 	if err != nil {
-		in.enter()
+		in.enter(r)
+		in.again = true // if it comes back from an outage
 		in.reject(&in.task.Context, err, nil)
+		in.again = false
 		return false
 	}
-	in.decoded = true
+	in.head = r
 	return true
 }
 
-// enter makes the record the one at hand.
-func (in *input[K, V]) enter() {
+// enter makes a record the one at hand.
+func (in *input[K, V]) enter(r *decoded[K, V]) {
 	c := &in.task.Context
-	c.Time, c.Headers, c.Origin, c.NoKey = in.time, in.rec.Headers, in.rec.Origin, in.rec.NoKey
+	c.Time, c.Headers, c.Origin, c.NoKey = r.time, r.Headers, r.Origin, r.NoKey
 	c.Fault, c.Raw = in.node, in
 	c.Begin()
 }
@@ -123,25 +124,27 @@ func (in *input[K, V]) enter() {
 func (in *input[K, V]) Run(until int64, budget int) (done int) {
 	c := &in.task.Context
 	for done < budget && !in.task.IsFull() {
-		if !in.decoded {
+		if in.head == nil {
 			if _, ok := in.Head(); !ok {
 				break
 			}
 		}
-		if in.time > until {
+		r := in.head
+		if r.time > until {
 			break
 		}
-		in.task.Observe(&in.state, in.time)
-		in.enter()
-		in.decoded = false
+		in.task.Observe(&in.state, r.time)
+		in.enter(r)
+		in.head, in.again = nil, true
 		switch {
 		case in.row != nil:
-			in.row(c, &in.rec)
-		case in.rec.Deleted:
+			in.row(c, &r.Record)
+		case r.Deleted:
 			in.nulls(1)
 		default:
-			in.next(c, in.rec.Key, in.rec.Value)
+			in.next(c, r.Key, r.Value)
 		}
+		in.again = false
 		in.i++
 		in.state.Processed++
 		done++

@@ -39,7 +39,8 @@ type instance struct {
 	results map[*topology.Node]any // of bind
 	nodes   map[*topology.Node]*task.Node
 	made    map[*topology.Node]any
-	node    *topology.Node // being made
+	aheads  map[*topology.Node]any // of those that look ahead
+	node    *topology.Node         // being made
 	letters map[any]*letterBox
 	stores  map[*topology.Node]any // typed stores, by the node that owns them
 	opened  map[string]task.Store  // by name
@@ -57,6 +58,7 @@ func (p *program) compile(sub *topology.Sub, env *engine.TaskEnv) (*task.Task, e
 		results: p.results,
 		nodes:   map[*topology.Node]*task.Node{},
 		made:    map[*topology.Node]any{},
+		aheads:  map[*topology.Node]any{},
 		letters: map[any]*letterBox{},
 		stores:  map[*topology.Node]any{},
 		opened:  map[string]task.Store{},

@@ -35,7 +35,7 @@ func joinTable[K, V, V2, R any](s *Stream[K, V], t *Table[K, V2], left bool, f f
 		s.b.problem(o.line, fmt.Errorf("WaitFor(%v) is longer than the history of table %s, %v", o.waitFor, t.node.Name, specOf(t.node).opts.versioned))
 	}
 	s = partitioned(s, o.name, o)
-	op := &operator{}
+	op := &operator{keepsKey: o.waitFor == 0}
 	wait := o.name + "-wait"
 	if o.waitFor > 0 {
 		op.headers, op.bind, op.stores = true, bindRows(s.key, s.value), []storeSpec{{name: wait, changelog: true}}
@@ -43,6 +43,9 @@ func joinTable[K, V, V2, R any](s *Stream[K, V], t *Table[K, V2], left bool, f f
 	op.make = func(in *instance) any {
 		j := &tableJoiner[K, V, V2, R]{get: t.finder(in), left: left, f: f, next: outs[K, R](in), node: in.self(), reject: in.rejection(), guarded: !in.failing(),
 			noKey: in.env.Count("weir_dropped_total", "node", in.node.Name, "reason", "no key")}
+		if t.near != nil {
+			looksAhead(in, t.near(in))
+		}
 		changes := recv[K, table.Change[V2]](func(*task.Context, K, table.Change[V2]) {})
 		if o.waitFor == 0 {
 			return []any{recv[K, V](j.receive), changes}

@@ -38,6 +38,7 @@ func newJoiner[K, V, V2, R any](in *instance, spec span.Join, alone alonest, f f
 	hooks.Watermark = j.advance
 	hooks.Start = j.start
 	j.node.Delay(j.delay())
+	looksAhead(in, near(j, span.Left, j.lefts, j.rights), near(j, span.Right, j.rights, j.lefts))
 	return j
 }
 
@@ -107,6 +108,31 @@ func (j *joiner[K, V, V2, R]) right(c *task.Context, k K, v V2) {
 		return
 	}
 	keepFor(j, c, j.rights, key, v)
+}
+
+// near is told of records of one side that come next: where they will wait, and where they will look for matches.
+func near[K, V, V2, R, T, O any](j *joiner[K, V, V2, R], side span.Side, own *buffer[T], other *buffer[O]) ahead[K] {
+	return func(ks []K, times []int64) {
+		if !own.store.Far() && !other.store.Far() {
+			return
+		}
+		for i, k := range ks {
+			key, err := j.key.Append(j.buf[:0], k)
+			if err != nil {
+				continue
+			}
+			j.buf = key
+			own.store.Ask(own.row(own.start(times[i]), 0, key))
+			match := j.spec.Matches(side, times[i])
+			first, last := other.start(match.Start), other.start(match.End-1)
+			other.store.Ask(other.row(first, 0, key))
+			if last != first {
+				other.store.Ask(other.row(last, 0, key))
+			}
+		}
+		own.store.Fetch()
+		other.store.Fetch()
+	}
 }
 
 // enter checks a record and encodes its key. Without a key it matches nothing, and is counted unless its side is emitted alone.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/weirstream/weir/connector"
+	"github.com/weirstream/weir/internal/overlay"
 	"github.com/weirstream/weir/internal/partition"
 	"github.com/weirstream/weir/internal/task"
 	"github.com/weirstream/weir/serde"
@@ -111,6 +112,7 @@ type localIn[K, V any] struct {
 	channels []channel[K, V]
 	marks    []*task.Mark
 	current  int // channel of the earliest record
+	near     lookout[K]
 	serdes   *exchangeSerdes[K, V]
 }
 
@@ -118,6 +120,7 @@ type localIn[K, V any] struct {
 type channel[K, V any] struct {
 	queue   []*localBatch[K, V]
 	i       int
+	seen    int // so far was looked ahead in the batch
 	mark    task.Mark
 	barrier uint64 // it delivered this one, and is not read on until all have
 }
@@ -156,7 +159,7 @@ func (l *localIn[K, V]) settle(c *channel[K, V]) {
 		b := c.queue[0]
 		c.queue[0] = nil
 		c.queue = c.queue[1:]
-		c.i = 0
+		c.i, c.seen = 0, 0
 		l.state.Queued -= int64(b.Bytes())
 		c.mark, c.barrier = b.mark, b.barrier
 		moved = true
@@ -203,6 +206,9 @@ func (l *localIn[K, V]) Run(until int64, budget int) (done int) {
 			if it.time > until {
 				return done
 			}
+			if l.near.ahead != nil && c.i >= c.seen {
+				l.look(c)
+			}
 			if it.after > c.mark.W {
 				c.mark.W = it.after
 				l.advance()
@@ -224,6 +230,18 @@ func (l *localIn[K, V]) Run(until int64, budget int) (done int) {
 		}
 	}
 	return done
+}
+
+// look tells of the records of a channel that come next.
+func (l *localIn[K, V]) look(c *channel[K, V]) {
+	b := c.queue[0]
+	c.seen = min(c.i+overlay.Ahead, len(b.items))
+	for i := c.i; i < c.seen; i++ {
+		if it := &b.items[i]; !it.noKey {
+			l.near.note(it.k, it.time)
+		}
+	}
+	l.near.tell()
 }
 
 // Raw is for dead letters: the record at hand never had bytes, so it gets those it would have in a repartition topic.

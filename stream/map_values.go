@@ -6,7 +6,7 @@ import (
 
 // MapValues replaces the value and keeps key and partition.
 func (s *Stream[K, V]) MapValues[V2 any](f func(v V) V2, opts ...Option) *Stream[K, V2] {
-	op := &operator{make: func(in *instance) any {
+	op := &operator{keepsKey: true, make: func(in *instance) any {
 		next, self := outs[K, V2](in), in.self()
 		if in.failing() {
 			return recv[K, V](func(c *task.Context, k K, v V) {

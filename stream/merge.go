@@ -12,6 +12,6 @@ func (s *Stream[K, V]) Merge(others ...*Stream[K, V]) *Stream[K, V] {
 		parents = append(parents, at(o.node))
 		c.rekeyed = c.rekeyed || o.rekeyed
 	}
-	c.node = s.b.add("merge", settings{line: caller()}, &operator{make: func(in *instance) any { return outs[K, V](in) }}, parents...)
+	c.node = s.b.add("merge", settings{line: caller()}, &operator{keepsKey: true, make: func(in *instance) any { return outs[K, V](in) }}, parents...)
 	return &c
 }

@@ -29,6 +29,7 @@ type operator struct {
 	byTime   bool // its rows begin with a time, and are read by it
 	reserde  func(key, value any)
 	restored func(bound any) rowsOfBatch // of a table whose topic is its changelog
+	keepsKey bool                        // what it emits for a record, it emits at once, under the record's key and time
 	outlet   bool                        // it has what its parent says aside, not what its parent emits: late records
 	patience int64                       // how far behind event time a record may be and make no difference to the node, in ms; see patience
 	headers  bool                        // it looks at headers, or passes them to the outside

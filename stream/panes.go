@@ -85,6 +85,7 @@ func newPanes[K, R any, WK window.KeyOf[K]](in *instance, spec *span.Spec, merge
 	hooks.Start = p.start
 	hooks.Barrier = p.barrier
 	p.node.Delay(spec.Grace)
+	looksAhead(in, p.near)
 	return p
 }
 
@@ -95,6 +96,19 @@ func (p *panes[K, R, WK]) open(t int64) span.Run {
 		p.run = p.cut.Windows(p.pane)
 	}
 	return p.spec.StillOpen(p.run, max(p.floor, p.node.In()))
+}
+
+// near is told of records that come next.
+func (p *panes[K, R, WK]) near(ks []K, times []int64) {
+	if !p.store.Far() {
+		return
+	}
+	for i, k := range ks {
+		if run := p.open(times[i]); run.N > 0 && p.encode(p.group(run.First.End), k) == nil {
+			p.store.Ask(p.buf)
+		}
+	}
+	p.store.Fetch()
 }
 
 // opened notes that a group has a row that is in the window ending at end.

@@ -6,7 +6,7 @@ import (
 
 // Peek calls f for each record. It runs again for what is replayed after a crash.
 func (s *Stream[K, V]) Peek(f func(k K, v V), opts ...Option) *Stream[K, V] {
-	op := &operator{make: func(in *instance) any {
+	op := &operator{keepsKey: true, make: func(in *instance) any {
 		next, self := outs[K, V](in), in.self()
 		if in.failing() {
 			return recv[K, V](func(c *task.Context, k K, v V) {

@@ -155,7 +155,9 @@ func (p *Processor[K, K2, V2]) Value[T any](name string, s serde.Serde[T], opts 
 	if declaring {
 		return nil
 	}
-	return &value[T]{openCell(p.in, p.run, p.in.node.Name+"-"+name, rowSerde[T]{b}, serde.Plain[T](), nil, o)}
+	v := &value[T]{openCell(p.in, p.run, p.in.node.Name+"-"+name, rowSerde[T]{b}, serde.Plain[T](), nil, o)}
+	p.run.near = append(p.run.near, v.store)
+	return v
 }
 
 // A value is a state.Value.

@@ -135,4 +135,5 @@ func makeIn[K, V any](in *instance, spec *exchangeSpec) {
 	l := newLocalIn[K, V](in, spec.name, in.env.Senders(spec.name))
 	in.task.AddInput(in.self(), l)
 	l.next = outs[K, V](in)
+	l.near = lookout[K]{ahead: aheadOf[K](in, in.node)}
 }

@@ -75,6 +75,7 @@ func addSource[K, V any](b *Builder, src connector.Source[K, V], o settings, isT
 		loop.reject, loop.placed = in.rejection(), in.placement()
 		in.task.AddInput(in.self(), loop)
 		connect(in, loop)
+		loop.near.ahead = aheadOf[K](in, in.node)
 		return nil
 	}
 	detail := src.Name()

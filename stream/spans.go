@@ -58,6 +58,7 @@ func newSpans[K, R any, WK window.KeyOf[K]](in *instance, spec *span.Spec, o set
 	if o.emit.when == onClose {
 		s.node.Delay(spec.Grace)
 	}
+	looksAhead(in, s.near)
 	return s
 }
 
@@ -84,6 +85,24 @@ func (s *spans[K, R, WK]) encode(k K) (err error) {
 func (s *spans[K, R, WK]) at(w span.Span) []byte {
 	keys.AppendTime(s.buf[:0], w.End)
 	return s.buf
+}
+
+// near is told of records that come next.
+func (s *spans[K, R, WK]) near(ks []K, times []int64) {
+	store := s.rows.store
+	if !store.Far() {
+		return
+	}
+	for i, k := range ks {
+		run := s.assign.Open(times[i], s.node.In())
+		if run.N > 0 && s.encode(k) != nil {
+			continue
+		}
+		for w := range run.N {
+			store.Ask(s.at(run.At(w)))
+		}
+	}
+	store.Fetch()
 }
 
 // entry is that row, to be changed. old is what it was, its own copy where the emitter needs one.

@@ -22,6 +22,8 @@ type Table[K, V any] struct {
 	asOf func(in *instance) asOf[K, V]
 	// scan makes what iterates over them; nil for a table that keeps none.
 	scan func(in *instance) scanner[K, V]
+	// near makes what is told of keys whose rows will be looked up next; nil where they are not rows of its own.
+	near func(in *instance) ahead[K]
 	// forms are those of its keys.
 	forms func(p *program) *keyForms[K]
 }
@@ -58,9 +60,10 @@ func (t *Table[K, V]) restore(k serde.Serde[K], v serde.Serde[V]) {
 func stored[K, V any](b *Builder, kind topology.Kind, name string, o settings, key serde.Serde[K], value serde.Serde[V],
 	make func(in *instance, r *rows[K, V], e *emitter[K, V]) any, parents ...topology.Edge) *Table[K, V] {
 	o.name = name
-	op := &operator{bind: bindRows(key, value), stores: rowStores(name, o.emit), patience: task.MaxTime}
+	op := &operator{bind: bindRows(key, value), stores: rowStores(name, o.emit), patience: task.MaxTime, keepsKey: o.emit.when == onUpdate}
 	op.make = func(in *instance) any {
 		r := rowsOf[K, V](in, in.node)
+		looksAhead(in, r.near, r.near)
 		return make(in, r, newEmitter(in, r, o.emit))
 	}
 	op.reserde = func(k, v any) {
@@ -75,6 +78,7 @@ func stored[K, V any](b *Builder, kind topology.Kind, name string, o settings, k
 	n := b.add(kind, o, op, parents...)
 	n.Stores, n.Table = namesOf(op.stores), true
 	return &Table[K, V]{b: b, node: n, key: key, value: value, lookup: func(in *instance) lookup[K, V] { return rowsOf[K, V](in, n).get }, scan: scanRows[K, V](n),
+		near:  func(in *instance) ahead[K] { return rowsOf[K, V](in, n).near },
 		forms: func(p *program) *keyForms[K] { return plainForms(p.results[n].(*rowSerdes[K, V]).key) }}
 }
 

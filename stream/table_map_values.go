@@ -24,7 +24,7 @@ func (t *Table[K, V]) MapValues[V2 any](f func(v V) V2, opts ...Option) *Table[K
 	}}
 	n := t.b.add("map-rows", plainOptions(opts), op, at(t.node))
 	n.Table = true
-	out := &Table[K, V2]{b: t.b, node: n, key: t.key, value: keep[V2](t.value), forms: t.forms, lookup: func(in *instance) lookup[K, V2] {
+	out := &Table[K, V2]{b: t.b, node: n, key: t.key, value: keep[V2](t.value), forms: t.forms, near: t.near, lookup: func(in *instance) lookup[K, V2] {
 		get, looking := t.lookup(in), in.looking(n)
 		return func(k K) (v V2, at int64, ok bool) {
 			from, at, ok := get(k)

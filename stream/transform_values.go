@@ -6,7 +6,7 @@ import (
 
 // TransformValues is TryMapValues with sight of the key, the time, the headers and the origin. The key stays.
 func (s *Stream[K, V]) TransformValues[V2 any](f func(r Record[K, V]) (V2, error), opts ...Option) *Stream[K, V2] {
-	op := &operator{headers: true, make: func(in *instance) any {
+	op := &operator{headers: true, keepsKey: true, make: func(in *instance) any {
 		next, self, reject := outs[K, V2](in), in.self(), in.rejection()
 		guarded := !in.failing()
 		return recv[K, V](func(c *task.Context, k K, v V) {

@@ -6,7 +6,7 @@ import (
 
 // TryMapValues is MapValues by a function that can fail; what fails goes to the error policy.
 func (s *Stream[K, V]) TryMapValues[V2 any](f func(v V) (V2, error), opts ...Option) *Stream[K, V2] {
-	op := &operator{make: func(in *instance) any {
+	op := &operator{keepsKey: true, make: func(in *instance) any {
 		next, self, reject := outs[K, V2](in), in.self(), in.rejection()
 		guarded := !in.failing()
 		return recv[K, V](func(c *task.Context, k K, v V) {

@@ -56,6 +56,38 @@ func BenchmarkCount(b *testing.B) {
 	}
 }
 
+// BenchmarkCountAhead is BenchmarkCount by one who knows which keys come next.
+func BenchmarkCountAhead(b *testing.B) {
+	for _, n := range sizes() {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			s := counts(b, openDB(b), 4<<30)
+			var k []byte
+			for i := range n {
+				k = binary.BigEndian.AppendUint64(k[:0], uint64(i))
+				s.Put(k, 0)
+			}
+			runtime.GC()
+			b.ReportAllocs()
+			i := 0
+			cpu := cpuTime()
+			for b.Loop() {
+				if i%Ahead == 0 && s.Far() {
+					for j := range Ahead {
+						k = key(k, i+j, n)
+						s.Ask(k)
+					}
+					s.Fetch()
+				}
+				k = key(k, i, n)
+				e := s.Entry(k)
+				s.Set(e, e.Value+1)
+				i++
+			}
+			b.ReportMetric(float64(cpuTime()-cpu)/float64(b.N), "cpu-ns/op")
+		})
+	}
+}
+
 // cpuTime is what this process has used: the machine may be shared.
 func cpuTime() time.Duration {
 	var r syscall.Rusage

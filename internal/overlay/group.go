@@ -152,7 +152,11 @@ func (s *Store[V]) walkGroup(name []byte, visit func(key []byte, e *Entry[V], ro
 	}
 	var rows cursor
 	rows.open(append(bytes.Clone(p), name...), end)
-	for at := 0; ; {
+	for at, fetched := 0, 0; ; {
+		if at == fetched && at < len(list) {
+			s.fetchSorted(list[at:])
+			fetched += Ahead
+		}
 		r, inDB := rows.peek(s.cfg.DB.Scan)
 		if rows.err != nil {
 			s.fail("reading a group: %w", rows.err)

@@ -37,6 +37,11 @@ func (s *Store[V]) sorted(name []byte) []radix.Item {
 		old = len(out)
 	}
 	s.sort(out[old:])
+	if old > 0 {
+		for i := old; i < len(out); i++ {
+			out[i].Head = radix.Head(s.entries.at(out[i].ID).key(&s.arena)[len(name):]) // sort may have used it
+		}
+	}
 	out = s.join(out, old)
 	g.ids = g.ids[:0]
 	for i, l := range out {
@@ -55,23 +60,13 @@ func (s *Store[V]) reuse(list []radix.Item) {
 	}
 }
 
-// sort orders a list by keys: by their heads a byte at a time, which for many short keys costs a tenth of comparing them.
+// sort orders a list by keys.
 func (s *Store[V]) sort(list []radix.Item) {
 	if len(list) < radix.Few {
 		slices.SortFunc(list, s.compare)
 		return
 	}
-	radix.Sort(list)
-	for i := 0; i < len(list); {
-		j := i + 1
-		for j < len(list) && list[j].Head == list[i].Head {
-			j++
-		}
-		if j > i+1 {
-			slices.SortFunc(list[i:j], s.compare)
-		}
-		i = j
-	}
+	radix.By(list, func(id uint32) []byte { return s.entries.at(id).key(&s.arena) })
 }
 
 func (s *Store[V]) compare(a, b radix.Item) int {

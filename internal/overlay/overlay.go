@@ -35,10 +35,11 @@ type Config[V any] struct {
 	Plain bool
 	Clone func(V) V
 
-	KeepOld       bool        // keep the value before a checkpoint's first change, for Changes
-	LimitBytes    int         // for entries, keys and deltas together; clean entries go when it is passed. 0: 64 MiB
-	MaxValueBytes int         // a longer encoded value fails Freeze. 0: 1 GiB
-	Size          func(V) int // memory behind a value, beside its own size. Default: the method Size of Serde, else the length of strings and byte slices, else of the last encoding
+	KeepOld       bool           // keep the value before a checkpoint's first change, for Changes
+	LimitBytes    int            // for entries, keys and deltas together; clean entries go when it is passed. 0: 64 MiB
+	MaxValueBytes int            // a longer encoded value fails Freeze. 0: 1 GiB
+	Size          func(V) int    // memory behind a value, beside its own size. Default: the method Size of Serde, else the length of strings and byte slices, else of the last encoding
+	Behind        func(V) uint32 // see the method
 	// Changes is counted up whenever a row may be about to change. Default: nobody looks.
 	Changes *int64
 }
@@ -79,10 +80,11 @@ type Store[V any] struct {
 	bytes  struct{ resident, dirty, frozen int }
 	stats  Stats
 
-	loading *Entry[V] // what load fills
-	loadRow func(row []byte) error
-	dbKey   []byte // Prefix and room for a key
-	buf     []byte // for copies through the encoded form
+	fetching fetching
+	loading  *Entry[V] // what load fills
+	loadRow  func(row []byte) error
+	dbKey    []byte // Prefix and room for a key
+	buf      []byte // for copies through the encoded form
 }
 
 // A change is a dirty entry and what it was before.

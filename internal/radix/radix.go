@@ -68,9 +68,12 @@ func Order(n int, key func(i uint32) []byte) []Item {
 	for i := range list {
 		list[i].ID = uint32(i)
 	}
-	order(list, key, 0)
+	By(list, key)
 	return list
 }
+
+// By sorts items by their keys, equal ones by their IDs. It uses their heads for itself.
+func By(list []Item, key func(id uint32) []byte) { order(list, key, 0) }
 
 // order sorts keys that have the first so many bytes in common, eight bytes behind all that they share at a time.
 func order(list []Item, key func(i uint32) []byte, depth int) {

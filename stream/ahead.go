@@ -1,0 +1,103 @@
+package stream
+
+import (
+	"github.com/weirstream/weir/internal/overlay"
+	"github.com/weirstream/weir/internal/topology"
+)
+
+// An ahead is told the keys and times of records that come next, so that the memory their state lies in is on its way together before each
+// of them has to wait for it (docs/adr/0025). It changes nothing that anybody sees, and may be told of records that never come.
+type ahead[K any] = func(ks []K, times []int64)
+
+// looksAhead has the node being made be told, per port if there are several.
+func looksAhead[K any](in *instance, ports ...ahead[K]) {
+	if !in.reading {
+		in.aheads[in.node] = ports
+	}
+}
+
+// aheadOf is that of everything behind a node that gets its records by the same key and time; nil: nobody looks.
+func aheadOf[K any](in *instance, n *topology.Node) ahead[K] {
+	var all []ahead[K]
+	for _, e := range n.Children() {
+		if ports, ok := in.aheads[e.Node].([]ahead[K]); ok && e.Port < len(ports) {
+			all = append(all, ports[e.Port])
+		}
+		if specOf(e.Node).keepsKey {
+			if f := aheadOf[K](in, e.Node); f != nil {
+				all = append(all, f)
+			}
+		}
+	}
+	if len(all) < 2 {
+		return first(all)
+	}
+	return func(ks []K, times []int64) {
+		for _, f := range all {
+			f(ks, times)
+		}
+	}
+}
+
+// first of several, if there is one.
+func first[T any](all []T) (f T) {
+	if len(all) > 0 {
+		f = all[0]
+	}
+	return f
+}
+
+// A lookout is where an input collects the records that come next.
+type lookout[K any] struct {
+	ahead ahead[K] // nil: nobody looks
+	ks    []K
+	times []int64
+}
+
+// note adds a record.
+func (l *lookout[K]) note(k K, time int64) {
+	l.ks, l.times = append(l.ks, k), append(l.times, time)
+}
+
+// tell tells of what was noted. A key that an encoder panics at will do so again when its record is processed, and there it is somebody's; here it ends
+// looking ahead.
+func (l *lookout[K]) tell() {
+	defer func() {
+		if recover() != nil {
+			l.ahead = nil
+		}
+		clear(l.ks)
+		l.ks, l.times = l.ks[:0], l.times[:0]
+	}()
+	l.ahead(l.ks, l.times)
+}
+
+// near is the ahead of those who use rows by their keys. A lookup that is not of rows has none.
+func (r *rows[K, V]) near(ks []K, _ []int64) {
+	if !r.store.Far() {
+		return
+	}
+	for i := range ks {
+		if b, err := r.encode(ks[i]); err == nil {
+			r.store.Ask(b)
+		}
+	}
+	r.store.Fetch()
+}
+
+// both tells two.
+func both[K any](a, b ahead[K]) ahead[K] {
+	return func(ks []K, times []int64) {
+		a(ks, times)
+		b(ks, times)
+	}
+}
+
+// An expected is a store whose rows are asked for ahead.
+type expected interface {
+	Far() bool
+	Ask(key []byte)
+	Fetch()
+}
+
+var _ expected = (*overlay.Store[int])(nil)

@@ -1,0 +1,71 @@
+package stream
+
+import "github.com/weirstream/weir/internal/overlay"
+
+// A decoded is a record of a batch and its event time, or what is wrong with it.
+type decoded[K, V any] struct {
+	Record[K, V]
+	time int64
+	err  error
+}
+
+// nearby are the next records of a batch, decoded: one, or as many as somebody looks ahead for.
+type nearby[K, V any] struct {
+	lookout[K]
+	records []decoded[K, V]
+	first   int // the place in the batch of records[0]
+}
+
+// at is record i of a batch. Again is to decode it again. What failed ahead of its turn is tried again in its turn: the failure may have been an
+// outage, which is over.
+func (n *nearby[K, V]) at(b *sourceBatch[K, V], i int, again bool) *decoded[K, V] {
+	at := i - n.first
+	if at < 0 || at >= len(n.records) {
+		n.fill(b, i)
+		at = 0
+	} else if again || at > 0 && n.records[at].err != nil {
+		n.records[at].decode(b, i)
+	}
+	return &n.records[at]
+}
+
+// fill decodes the records from i on, up to one that fails: in an outage each would be waited for.
+func (n *nearby[K, V]) fill(b *sourceBatch[K, V], i int) {
+	count := 1
+	if n.ahead != nil {
+		count = min(overlay.Ahead, b.Len()-i)
+	}
+	if cap(n.records) < count {
+		n.records = make([]decoded[K, V], count)
+	}
+	n.first, n.records = i, n.records[:count]
+	for at := range n.records {
+		n.records[at].decode(b, i+at)
+		if n.records[at].err != nil {
+			n.records = n.records[:at+1]
+			break
+		}
+	}
+	if n.ahead == nil {
+		return
+	}
+	for at := range n.records {
+		if r := &n.records[at]; r.err == nil && !r.NoKey {
+			n.note(r.Key, r.time)
+		}
+	}
+	n.tell()
+}
+
+// drop forgets records, whose batch is done.
+func (n *nearby[K, V]) drop() {
+	clear(n.records)
+	n.records = n.records[:0]
+}
+
+func (d *decoded[K, V]) decode(b *sourceBatch[K, V], i int) {
+	*d = decoded[K, V]{}
+	if d.err = b.Decode(i, &d.Record); d.err == nil {
+		d.time = millis(d.Time)
+	}
+}
