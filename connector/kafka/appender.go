@@ -72,8 +72,9 @@ type out struct {
 	*openTopic
 }
 
-// Partitions, MaxBytes and Append are described at wire.Out.
+// Partitions, Topic, MaxBytes and Append are described at wire.Out.
 func (o *out) Partitions() int32 { return int32(len(o.lanes)) }
+func (o *out) Topic() wire.Topic { return o.said }
 func (o *out) MaxBytes() int     { return o.bytes }
 func (o *out) Append(partition int32, at int64, key, value []byte, headers []wire.Header) {
 	if o.a.w.dead.Load() {

@@ -131,14 +131,13 @@ type sinkTopic[K, V any] struct {
 // missingFor is how long a topic that a route names and that does not exist is not asked for again.
 const missingFor = 5 * time.Second
 
-// open finds a topic, making it when the sink says so.
+// open finds a topic, making it when the sink says so. The cluster is asked for it once for all tasks that share a writer: tasks that come to a
+// process are made while others wait for their checkpoints.
 func (w *sinkWriter[K, V]) open(ctx context.Context, name string) (*sinkTopic[K, V], error) {
 	t := &sinkTopic[K, V]{spread: spread{at: w.first}}
-	found, err := w.log.Topics(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	if _, ok := found[name]; !ok {
+	var err error
+	t.Out, err = w.appender.To(ctx, name)
+	if errors.Is(err, wire.ErrNoTopic) {
 		if w.sink.partitions == 0 {
 			return nil, fmt.Errorf("topic %q: %w: create it, or let the sink do so with kafka.Create", name, wire.ErrNoTopic)
 		}
@@ -146,14 +145,12 @@ func (w *sinkWriter[K, V]) open(ctx context.Context, name string) (*sinkTopic[K,
 		if err := w.log.Create(ctx, spec); err != nil {
 			return nil, err
 		}
-		if found, err = w.log.Topics(ctx, name); err != nil {
-			return nil, err
-		}
+		t.Out, err = w.appender.To(ctx, name)
 	}
-	t.limits = limitsOf(found[name].Configs)
-	if t.Out, err = w.appender.To(ctx, name); err != nil {
+	if err != nil {
 		return nil, err
 	}
+	t.limits = limitsOf(t.Topic().Configs)
 	if t.key, t.value, err = w.sink.serdes(name); err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/weirstream/weir/connector"
 	"github.com/weirstream/weir/internal/wire"
@@ -251,5 +252,25 @@ func TestTimeLimitsReadTheClockWhereItMatters(t *testing.T) {
 	}
 	if clock++; l.check(4000, now) == nil {
 		t.Error("too old, and taken")
+	}
+}
+
+// Tasks that come to a process are made while others wait for their checkpoints: what the cluster says of a sink's topic is asked for once.
+func TestSinksOfTasksAskOnce(t *testing.T) {
+	c := fake(t)
+	r := newTxRig(t, c.ListenAddrs()...)
+	topic := r.topic(16)
+	asked := watch(c, kmsg.DescribeConfigs)
+	for i := range 16 {
+		env := r.env()
+		env.Appender = r.appender(r.tx, fmt.Sprint(i), 1)
+		w, err := Sink(topic, serde.String, serde.String).Open(r.ctx, env, connector.Task{Name: "t", Partition: i})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Close()
+	}
+	if n := len(asked()); n != 1 {
+		t.Errorf("%d requests for the settings of one topic", n)
 	}
 }

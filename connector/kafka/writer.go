@@ -64,6 +64,7 @@ type writer struct {
 }
 
 type openTopic struct {
+	said  wire.Topic // by the cluster
 	lanes []*lane
 	bytes int
 }
@@ -243,7 +244,7 @@ func (w *writer) open(ctx context.Context, topic string) (*openTopic, error) {
 	if t := w.topics[topic]; t != nil {
 		return t, nil
 	}
-	t = &openTopic{lanes: make([]*lane, of.Partitions), bytes: bytes - batchHead - recordOverhead}
+	t = &openTopic{said: of, lanes: make([]*lane, of.Partitions), bytes: bytes - batchHead - recordOverhead}
 	for i := range t.lanes {
 		at := wire.TopicPartition{Topic: topic, Partition: int32(i)}
 		t.lanes[i] = &lane{w: w, at: at, most: min(w.how.BatchBytes, bytes)}

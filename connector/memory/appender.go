@@ -76,6 +76,7 @@ func (a *appender) Close() {
 type out struct {
 	a        *appender
 	topic    *topic
+	said     wire.Topic
 	open     []openBatch // by partition
 	maxBytes int
 }
@@ -92,11 +93,17 @@ type openBatch struct {
 func (o *out) look() {
 	o.a.w.cn.c.enter()
 	defer o.a.w.cn.c.leave()
+	if o.said.Name == "" {
+		o.said = o.topic.describe()
+	}
 	for i := len(o.open); i < len(o.topic.parts); i++ {
 		o.open = append(o.open, openBatch{part: o.topic.parts[i]})
 	}
 	o.maxBytes = max(0, o.topic.maxBytes-overhead)
 }
+
+// Topic is described at wire.Out.
+func (o *out) Topic() wire.Topic { return o.said }
 
 // Partitions is described at wire.Out. It is news once a checkpoint.
 func (o *out) Partitions() int32 { return int32(len(o.open)) }

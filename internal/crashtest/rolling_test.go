@@ -213,3 +213,36 @@ func TestRollingDeploy(t *testing.T) {
 	}
 	f.finish()
 }
+
+// askingLog counts what is asked about topics.
+type askingLog struct {
+	wire.Log
+	asked *int
+}
+
+func (l askingLog) Topics(ctx context.Context, names ...string) (map[string]wire.Topic, error) {
+	*l.asked++
+	return l.Log.Topics(ctx, names...)
+}
+
+// TestTasksThatComeAskNothing has a member leave: the one that takes its tasks knows their topics from those that it runs, and what it runs does not
+// wait until the cluster has answered for each of them.
+func TestTasksThatComeAskNothing(t *testing.T) {
+	asked := 0
+	f := newFleet(t, scenario{name: "asks", build: count, partitions: 12, members: 2, disk: true, chunk: 20, config: standby}, 100, 4)
+	stays, leaves := f.all[0], f.all[1]
+	stays.through = func(l wire.Log) wire.Log { return askingLog{watchedLog{l, f}, &asked} }
+	f.start(stays)
+	f.start(leaves)
+	before := asked
+	f.procs = f.procs[:1]
+	f.changes++
+	if err := leaves.stop(); err != nil {
+		t.Fatal(err)
+	}
+	f.settle()
+	if n := len(stays.running()); n != 12 || before == 0 || asked != before {
+		t.Errorf("%d tasks run; topics were asked about %d times before, and %d times for what came", n, before, asked-before)
+	}
+	f.finish()
+}

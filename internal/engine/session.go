@@ -36,6 +36,7 @@ type session struct {
 	runners  []*runner          // those that run; changed by the loop under mu
 	tasks    map[*Sub][]*runner // by partition
 	counts   map[*Sub]int
+	wide     map[*Source]int               // how many partitions each source has
 	refs     []taskRef                     // all tasks of the plan
 	owned    []taskRef                     // this process's, at the start of the session
 	making   map[string]context.CancelFunc // tasks that are being restored, by name
@@ -85,7 +86,7 @@ type event struct {
 // newSession makes the tasks as the last commit says and starts them.
 func newSession(ctx context.Context, a *App, b *base, threaded bool) (s *session, err error) {
 	s = &session{app: a, plan: a.plan, config: a.config, base: b, threaded: threaded, events: newQueue[event](),
-		tasks: map[*Sub][]*runner{}, counts: map[*Sub]int{}, making: map[string]context.CancelFunc{}, over: map[*Sub]*atomic.Int32{}}
+		tasks: map[*Sub][]*runner{}, counts: map[*Sub]int{}, wide: map[*Source]int{}, making: map[string]context.CancelFunc{}, over: map[*Sub]*atomic.Int32{}}
 	s.mu.paused = map[string]error{}
 	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	defer func() {
@@ -165,6 +166,7 @@ func (s *session) countOf(ctx context.Context, sub *Sub) (int, error) {
 			return 0, fmt.Errorf("%w: %s has %d partitions and %s has %d: give both the same count, or Repartition one of them",
 				ErrCoPartition, s.named(ctx, sub.Sources[0]), n, s.named(ctx, src), p)
 		}
+		s.wide[src] = p
 		n = max(n, p)
 	}
 	asked, by := 0, ""
@@ -329,11 +331,7 @@ func (s *session) makeTask(r *runner, partition int, rec *taskRecord) error {
 		t.Inputs[x.Input].State().Unheard = true
 	}
 	for _, src := range r.sub.Sources {
-		n, err := src.Partitions(ctx, s.base.env)
-		if err != nil {
-			return err
-		}
-		if partition >= n { // a topic with fewer partitions than its sibling
+		if partition >= s.wide[src] { // a topic with fewer partitions than its sibling
 			t.Inputs[src.Input].State().Finished = true
 			continue
 		}

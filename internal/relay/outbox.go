@@ -93,7 +93,7 @@ func (a *appender) To(ctx context.Context, topic string) (wire.Out, error) {
 		most = n
 	}
 	most = min(most-batchOverhead, a.near.MaxBytes()-headerOverhead-len(markKey)-len(mark(topic, 1<<30)))
-	out := &out{a: a, max: max(0, most)}
+	out := &out{a: a, said: *t, max: max(0, most)}
 	for p := range t.Partitions {
 		out.marks = append(out.marks, mark(topic, p))
 	}
@@ -107,13 +107,15 @@ func (a *appender) Close()     {}
 // An out appends records for one topic.
 type out struct {
 	a       *appender
+	said    wire.Topic
 	marks   [][]byte // by partition
 	max     int
 	headers []wire.Header
 }
 
-// Partitions, MaxBytes and Append are described at wire.Out.
+// Partitions, Topic, MaxBytes and Append are described at wire.Out.
 func (o *out) Partitions() int32 { return int32(len(o.marks)) }
+func (o *out) Topic() wire.Topic { return o.said }
 func (o *out) MaxBytes() int     { return o.max }
 func (o *out) Append(partition int32, time int64, key, value []byte, headers []wire.Header) {
 	o.headers = append(append(o.headers[:0], headers...), wire.Header{Key: markKey, Value: o.marks[partition]})

@@ -62,6 +62,8 @@ type Appender interface {
 type Out interface {
 	// Partitions is the topic's count as known now.
 	Partitions() int32
+	// Topic is what the cluster said of the topic when the writer first opened it for any of its appenders, its settings among it.
+	Topic() Topic
 	// MaxBytes is the greatest size of one record the topic accepts: a larger one is a data error, to be found before Append.
 	MaxBytes() int
 	// Append copies a record into the open batch of the partition. key and value nil are nulls; time is in milliseconds.
