@@ -124,6 +124,14 @@ func (b *broker) mark(g *group) {
 	}
 }
 
+// markReleased is mark when no member that is alive has anything to release. Otherwise the last one of them begins the round, as at a broker: who
+// gives something up joins when it has, and a round waits for all. A driver's join cannot wait, so this cluster holds that round at once.
+func (b *broker) markReleased(g *group) {
+	if !slices.ContainsFunc(g.members, func(m *member) bool { return m.since.IsZero() && len(m.revoking) > 0 }) {
+		b.mark(g)
+	}
+}
+
 // beat is a heartbeat of every member that is alive: it notices who has fallen silent, and who is back.
 func (b *broker) beat() {
 	for _, name := range slices.Sorted(maps.Keys(b.groups)) {

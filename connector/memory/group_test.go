@@ -191,8 +191,17 @@ func TestPlanSeesTheGroup(t *testing.T) {
 	}
 	rounds := len(seen)
 	m.Rejoin()
+	if len(seen) != rounds {
+		t.Errorf("a round was held while a member had something to release")
+	}
+	e = <-m.Events()
+	m.Release(e.Revoked)
 	if len(seen) != rounds+1 {
-		t.Errorf("%d rounds after Rejoin, want one more than %d", len(seen), rounds)
+		t.Errorf("%d rounds after Rejoin and Release of %v, want one more than %d", len(seen), e.Revoked, rounds)
+	}
+	m.Rejoin()
+	if len(seen) != rounds+2 {
+		t.Errorf("%d rounds after Rejoin, want one more than %d", len(seen), rounds+1)
 	}
 }
 

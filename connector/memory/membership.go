@@ -147,7 +147,7 @@ func (m *membership) release(b *broker, parts []wire.TopicPartition) {
 		delete(m.seat.revoking, p)
 	}
 	if len(m.seat.revoking) == 0 {
-		b.mark(m.seat.group)
+		b.markReleased(m.seat.group)
 	}
 }
 
@@ -180,7 +180,7 @@ func (m *membership) Rejoin() {
 	case m.off != nil:
 		m.off.rejoins = true
 	case m.seat != nil && !m.done:
-		b.mark(m.seat.group)
+		b.markReleased(m.seat.group)
 	}
 }
 

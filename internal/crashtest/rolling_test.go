@@ -165,7 +165,7 @@ func (f *fleet) finish() {
 	if err := f.drive(false); err != nil {
 		f.t.Fatal(err)
 	}
-	if most := int32(2*f.changes + 2*f.probes); f.generation > most || f.generation < int32(f.changes) {
+	if most := int32(2*f.changes + f.probes); f.generation > most || f.generation < int32(f.changes) {
 		f.t.Errorf("%d generations for %d changes and %d probes", f.generation, f.changes, f.probes)
 	}
 	f.t.Logf("%d generations, %d changes, %d probes", f.generation, f.changes, f.probes)
