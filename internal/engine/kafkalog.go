@@ -471,6 +471,7 @@ func (l *kafkaLog) positions(cp *checkpoint, ends map[wire.TopicPartition]int64)
 // end commits, again with the new generation when the group has moved on while every task is still held.
 func (l *kafkaLog) end(ctx context.Context, n uint64, at []wire.Position) error {
 	for tries := 0; ; tries++ {
+		turned := l.seat.turned()
 		who, err := l.identity()
 		switch {
 		case err != nil:
@@ -489,6 +490,7 @@ func (l *kafkaLog) end(ctx context.Context, n uint64, at []wire.Position) error 
 		select {
 		case <-ctx.Done():
 			return &errRecover{ctx.Err()}
+		case <-turned:
 		case <-time.After(generationWait):
 		}
 	}
@@ -504,10 +506,11 @@ func (l *kafkaLog) identity() (wire.Identity, error) {
 	return who, nil
 }
 
-// While a rebalance is under way commits are refused for a moment: the new generation is waited for.
+// Between the last join of a round and the answers to it commits are refused: the new generation is waited for. Asking again before it is heard of
+// is in vain, but for what the seat may have missed.
 const (
-	generationWait  = 20 * time.Millisecond
-	generationTries = 500
+	generationWait  = 200 * time.Millisecond
+	generationTries = 50
 )
 
 // apply writes a committed checkpoint to the database: without sync, for a crash leaves an older prefix and the changelog the rest.

@@ -20,6 +20,7 @@ type seat struct {
 		sync.Mutex
 		assigned *wire.Assigned
 		session  *session
+		turn     chan struct{}         // closed when there is another generation, or none; made when somebody waits
 		revoked  []wire.TopicPartition // that the session was told of and has not released
 		err      error
 	}
@@ -89,6 +90,10 @@ func (s *seat) take(e wire.GroupEvent) {
 	case e.Lost != nil:
 		s.mu.assigned, s.mu.revoked = nil, nil
 	}
+	if s.mu.turn != nil && e.Revoked == nil {
+		close(s.mu.turn)
+		s.mu.turn = nil
+	}
 	if s.mu.session != nil {
 		s.mu.revoked = append(s.mu.revoked, e.Revoked...)
 		s.mu.session.post(event{group: &e})
@@ -97,6 +102,16 @@ func (s *seat) take(e wire.GroupEvent) {
 	if e.Revoked != nil { // between two sessions nothing is held
 		s.letGo(e.Revoked)
 	}
+}
+
+// turned is closed when the seat hears of another generation than the one that it has now, or is lost.
+func (s *seat) turned() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mu.turn == nil {
+		s.mu.turn = make(chan struct{})
+	}
+	return s.mu.turn
 }
 
 // letGo releases what no session holds, and begins none with it. s.mu is held.
