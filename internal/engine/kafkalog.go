@@ -133,7 +133,10 @@ func (l *kafkaLog) sit(ctx context.Context) error {
 	}
 	maps.DeleteFunc(topics, func(_ string, in bool) bool { return !in })
 	if b.db != nil {
-		if err := errors.Join(b.nameDisk(s.refs), s.survey(ctx, s.refs)); err != nil {
+		if err := b.nameDisk(s.refs); err != nil {
+			return err
+		}
+		if err := s.survey(ctx, s.refs); err != nil {
 			return fmt.Errorf("look at what is on disk: %w", err)
 		}
 	}

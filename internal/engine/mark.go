@@ -2,6 +2,7 @@ package engine
 
 import (
 	"crypto/rand"
+	"fmt"
 	"hash/fnv"
 	"slices"
 	"strconv"
@@ -24,14 +25,16 @@ func (b *base) nameDisk(refs []taskRef) error {
 		name = string(value)
 		return nil
 	})
-	if err == nil && !found {
+	if err != nil {
+		return fmt.Errorf("read the name of the state on disk: %w", err)
+	}
+	if !found {
 		name = rand.Text()
 		var batch state.Batch
 		batch.Put(diskKey, []byte(name))
-		err = b.db.Apply(&batch, true)
-	}
-	if err != nil {
-		return err
+		if err := b.db.Apply(&batch, true); err != nil {
+			return fmt.Errorf("write the name of the state, which is new: %w", err)
+		}
 	}
 	b.warmth.mu.Lock()
 	defer b.warmth.mu.Unlock()

@@ -87,3 +87,21 @@ func fill(t *testing.T, path string, but int64) (free func()) {
 type endless struct{}
 
 func (endless) Read(b []byte) (int, error) { return len(b), nil }
+
+// A member whose disk has no room at all, or hardly any, when it starts for the first time says that the disk is full, whichever of its files was to be
+// written. With room it begins.
+func TestFirstStartOnAFullDisk(t *testing.T) {
+	w := newWorld(t)
+	disk := smallDisk(t, 16<<20)
+	free := func() {}
+	for _, left := range []int64{0, 4 << 10, 8 << 10, 12 << 10} { // a page for each file of the folder, before the database's
+		free()
+		free = fill(t, filepath.Join(disk, "ballast"), left)
+		a := w.memberOn("a", filepath.Join(disk, fmt.Sprint("with", left)))
+		a.ends(state.ErrDiskFull)
+	}
+	free()
+	a := w.memberOn("a", filepath.Join(disk, "with0"))
+	w.send()
+	w.finish(a)
+}

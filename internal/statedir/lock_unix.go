@@ -19,3 +19,6 @@ func syncDir(path string) error {
 	}
 	return errors.Join(d.Sync(), d.Close())
 }
+
+// noSpace reports whether an error says that the disk is full.
+func noSpace(err error) bool { return errors.Is(err, syscall.ENOSPC) }

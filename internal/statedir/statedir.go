@@ -20,7 +20,7 @@ import (
 	"github.com/weirstream/weir/state"
 )
 
-// Errors of Open, for errors.Is. A folder of another layout is a state.ErrFormat.
+// Errors of Open, for errors.Is. A folder of another layout is a state.ErrFormat, one on a full disk a state.ErrDiskFull.
 var (
 	ErrInUse       = errors.New("state directory is in use by another process")
 	ErrNotWritable = errors.New("state directory is not writable")
@@ -38,7 +38,7 @@ type Dir struct {
 // Open makes the folder where it is missing, locks it, and checks its format.
 func Open(path string) (*Dir, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNotWritable, err)
+		return nil, unwritten(err)
 	}
 	lock, err := acquire(filepath.Join(path, "lock"))
 	if err != nil {
@@ -55,7 +55,7 @@ func Open(path string) (*Dir, error) {
 func acquire(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNotWritable, err)
+		return nil, unwritten(err)
 	}
 	if err := lock(f); err != nil {
 		owner, _ := os.ReadFile(path) // for the message only
@@ -64,9 +64,17 @@ func acquire(path string) (*os.File, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	if err := errors.Join(f.Truncate(0), writeAt(f, fmt.Sprintln(os.Getpid()))); err != nil {
-		return nil, errors.Join(fmt.Errorf("%w: %w", ErrNotWritable, err), f.Close())
+		return nil, errors.Join(unwritten(err), f.Close())
 	}
 	return f, nil
+}
+
+// unwritten names what keeps the folder from being written.
+func unwritten(err error) error {
+	if noSpace(err) {
+		return fmt.Errorf("%w: %w", state.ErrDiskFull, err)
+	}
+	return fmt.Errorf("%w: %w", ErrNotWritable, err)
 }
 
 func writeAt(f *os.File, s string) error {
@@ -88,7 +96,7 @@ func (d *Dir) prepare() error {
 			strings.TrimSpace(format))
 	}
 	if err := os.MkdirAll(d.DB(), 0o700); err != nil {
-		return fmt.Errorf("%w: %w", ErrNotWritable, err)
+		return unwritten(err)
 	}
 	return nil
 }
@@ -133,14 +141,14 @@ func (d *Dir) write(name, content string) error {
 	path := filepath.Join(d.path, name)
 	f, err := os.CreateTemp(d.path, name+".new")
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrNotWritable, err)
+		return unwritten(err)
 	}
 	_, err = f.WriteString(content)
 	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
 		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrNotWritable, errors.Join(err, os.Remove(f.Name())))
+		return unwritten(errors.Join(err, os.Remove(f.Name())))
 	}
 	return syncDir(d.path)
 }

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -89,6 +90,46 @@ func TestAppMeetsFullDisk(t *testing.T) {
 	}
 	if len(last) != appKeys {
 		t.Errorf("%d keys, want %d", len(last), appKeys)
+	}
+}
+
+// TestAppStartsOnAFullDisk has the disk full from every write of the first start on, one after the other: whatever was being written, the end of
+// Run says that the disk is full.
+func TestAppStartsOnAFullDisk(t *testing.T) {
+	start := func(last int64) error {
+		var writes atomic.Int64
+		fs := errorfs.Wrap(vfs.NewCrashableMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+			switch op.Kind {
+			case errorfs.OpFileWrite, errorfs.OpCreate, errorfs.OpFileSync, errorfs.OpFileSyncData, errorfs.OpReuseForWrite, errorfs.OpMkdirAll:
+				if writes.Add(1) > last {
+					return &os.PathError{Op: "write", Path: op.Path, Err: syscall.ENOSPC}
+				}
+			}
+			return nil
+		}))
+		c := &memory.Cluster{}
+		b := stream.New("visits")
+		b.Source(memory.From("in", visits(1, func(int) {}))).GroupByKey().Count().ToStream().To(counts())
+		app, err := b.Build(stream.Config{Cluster: c, State: &backend{fs: fs}, StateDir: t.TempDir(), MemoryBytes: 8 << 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return app.Run(t.Context())
+	}
+	said := false
+	for n := int64(0); ; n++ {
+		err := start(n)
+		if err == nil {
+			t.Logf("it starts with %d writes", n)
+			break
+		}
+		if !errors.Is(err, state.ErrDiskFull) {
+			t.Errorf("full from write %d on: %v", n, err)
+		}
+		said = said || strings.Contains(err.Error(), "write the name of the state, which is new: state: disk is full")
+	}
+	if !said {
+		t.Error("the name of the state could always be written")
 	}
 }
 
