@@ -141,6 +141,7 @@ func (l *kafkaLog) sit(ctx context.Context) error {
 		}
 	}
 	how := placing{together: s.config.Local, standbys: s.config.Standbys, moveLag: s.config.MoveLag}
+	held, log := &rounds{}, s.app.log // of the seat, which outlives the session
 	var err error
 	b.seat, err = join(context.WithoutCancel(ctx), b.log, wire.GroupConfig{
 		Group: s.plan.App, Instance: b.static, Topics: slices.Sorted(maps.Keys(topics)),
@@ -148,7 +149,11 @@ func (l *kafkaLog) sit(ctx context.Context) error {
 		UserData: func() []byte {
 			return b.warmth.tell(memberData{Version: memberVersion, Instance: b.instance, Rack: s.config.Rack, Advertise: s.config.Advertise}).encode()
 		},
-		Plan: func(members []wire.Member) map[string]wire.Assignment { return plan(b.warmth.tasks(), members, how) },
+		Plan: func(members []wire.Member) map[string]wire.Assignment {
+			out := plan(b.warmth.tasks(), members, how)
+			held.note(members, out).tell(log, len(members))
+			return out
+		},
 	}, s.threaded)
 	l.seat = b.seat
 	if err != nil {

@@ -25,6 +25,7 @@ func (s *session) rebalance(e *wire.GroupEvent) error {
 		s.revoke(e.Revoked)
 		return nil
 	}
+	s.app.log.Info("a round of the group is over", "generation", e.Assigned.Generation, "partitions", len(e.Assigned.Partitions), "new", len(e.Assigned.Added))
 	var added []taskRef
 	owned := ownedBy(s.refs, e.Assigned)
 	if err := s.pinned(owned); err != nil {

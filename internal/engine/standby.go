@@ -270,6 +270,7 @@ func (b *standbys) ask() {
 	b.mu.asked = b.mu.asked || due
 	b.mu.Unlock()
 	if due {
+		b.s.app.log.Info("asking the group for a round: this process has the state of tasks that are to come to it", "warm", warm, "coming", coming)
 		b.l.seat.m.Rejoin()
 	}
 }
