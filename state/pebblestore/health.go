@@ -86,7 +86,7 @@ func (h *health) events() pebble.EventListener {
 }
 
 // background hears of flushes and compactions that failed. Pebble tries them again at once and for ever; those that
-// another try will not mend end here.
+// another try will not mend end here. A full disk has mostly ended the database before: what diskFS sees of it Pebble does not get to tell.
 func (h *health) background(err error) {
 	err = named(err)
 	h.log.Error("state: writing in the background failed", "error", err)

@@ -41,7 +41,7 @@ func (d *db) take(ctx context.Context, from, to []byte, paths []string) error {
 		switch {
 		case to == nil && len(paths) == 0:
 			return nil
-		case to == nil:
+		case to == nil: // IngestAndExcise would do the same: a range without bounds is none to it
 			return d.pebble.Ingest(ctx, paths) // what overlaps it in memory is flushed first
 		case len(paths) == 0:
 			return d.pebble.Excise(ctx, span)
