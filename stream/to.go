@@ -2,10 +2,12 @@ package stream
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/weirstream/weir/connector"
+	"github.com/weirstream/weir/internal/engine"
 	"github.com/weirstream/weir/internal/task"
 	"github.com/weirstream/weir/internal/topology"
 	"github.com/weirstream/weir/internal/wire"
@@ -141,7 +143,11 @@ func openSink[K, V any](in *instance, sink connector.Sink[K, V], sees func(conne
 	}
 	if tp, ok := sink.(connector.TwoPhaseSink[K, V]); ok && in.config.Guarantee == ExactlyOnce {
 		if err := tp.Recover(in.env.Context, env, in.env.Task, in.env.Recovered(sink.Name())); err != nil {
-			return nil, fmt.Errorf("recover: %w", err)
+			err = fmt.Errorf("recover: %w", err)
+			if !errors.Is(err, connector.ErrLost) {
+				err = engine.Recover(err) // an outage, as in Prepare and Commit
+			}
+			return nil, err
 		}
 		w, err := tp.OpenTx(in.env.Context, env, in.env.Task)
 		if err == nil {
