@@ -32,7 +32,7 @@ type cell[V any] struct {
 	ttl   *ttl
 	name  string
 	plain bool
-	buf   []byte
+	buf   []byte            // of a kind that has more in its keys
 	lent  []overlay.Lent[V] // to the record at hand
 }
 
@@ -45,13 +45,17 @@ func openCell[V any](in *instance, run *processing, name string, s serde.Serde[V
 	return c
 }
 
-// key is the encoded key of the record or timer at hand, as a prefix that no other key's begins with.
+// key is the encoded key of the record or timer at hand, as a prefix that no other key's begins with. All states of the processor share it until
+// another key is at hand: nobody appends to it.
 func (c *cell[V]) key() []byte {
-	if !c.run.hasKey {
+	r := c.run
+	if !r.hasKey {
 		panic(fmt.Errorf("state %s is used where no key is at hand: only the functions for records and timers have one", c.name))
 	}
-	c.buf = keys.AppendBytes(c.buf[:0], c.run.key)
-	return c.buf
+	if len(r.prefix) == 0 {
+		r.prefix = keys.AppendBytes(r.prefix, r.key)
+	}
+	return r.prefix[:len(r.prefix):len(r.prefix)]
 }
 
 // get reads a row. Who fails may have changed its value in place, and not have set it yet: see processing.call.
@@ -172,10 +176,11 @@ func (v *value[T]) Get() (T, bool) {
 }
 
 func (v *value[T]) Set(x T) {
-	e := v.store.Entry(v.key())
+	key := v.key()
+	e := v.store.Entry(key)
 	before, had := e.Get()
 	v.set(e, row[T]{x, v.now()})
-	v.written(v.buf, before.t, had)
+	v.written(key, before.t, had)
 }
 
 func (v *value[T]) Clear() { v.remove(v.store.Entry(v.key())) }
@@ -208,7 +213,7 @@ type fields[F, T any] struct {
 }
 
 func (m *fields[F, T]) at(f F) []byte {
-	key, err := m.field.Append(m.key(), f)
+	key, err := m.field.Append(append(m.buf[:0], m.key()...), f)
 	if err != nil {
 		Reject(fmt.Errorf("state %s: field: %w", m.name, err))
 	}

@@ -206,7 +206,10 @@ func (t *timers) passed() {
 // due fires the timers of a clock up to limit, in the order of their times. What they set anew in that time fires in the same call.
 func (t *timers) due(clock bool, limit int64) {
 	saved, key, had := *t.run.c, t.run.key, t.run.hasKey // a record may be at hand, and others behind a fan-out wait for it
-	defer func() { *t.run.c, t.run.key, t.run.hasKey = saved, key, had }()
+	defer func() {
+		*t.run.c = saved
+		t.run.at(key, had)
+	}()
 	for _, k := range t.kinds {
 		for k.clock == clock && k.next <= limit && k.next != task.MaxTime {
 			t.fireUpTo(k, limit)
@@ -229,7 +232,7 @@ func (t *timers) fireUpTo(k *timerKind, limit int64) {
 		}
 		_, at, key := t.cut(row)
 		t.run.outside(at)
-		t.run.key, t.run.hasKey = key, true
+		t.run.at(key, true)
 		t.take(k, at)
 		t.run.call(t.run.c, func() error { return k.fire(key, at) })
 	}
