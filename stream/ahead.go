@@ -2,7 +2,9 @@ package stream
 
 import (
 	"github.com/weirstream/weir/internal/overlay"
+	"github.com/weirstream/weir/internal/overlay/keys"
 	"github.com/weirstream/weir/internal/topology"
+	"github.com/weirstream/weir/serde"
 )
 
 // An ahead is told the keys and times of records that come next, so that the memory their state lies in is on its way together before each
@@ -83,6 +85,36 @@ func (r *rows[K, V]) near(ks []K, _ []int64) {
 		}
 	}
 	r.store.Fetch()
+}
+
+// nearRows is told of records that come next.
+func nearRows[K any](run *processing, key serde.Serde[K]) ahead[K] {
+	var buf, row []byte
+	var far []expected
+	return func(ks []K, _ []int64) {
+		far = far[:0]
+		for _, s := range run.near {
+			if s.Far() {
+				far = append(far, s)
+			}
+		}
+		if len(far) == 0 {
+			return
+		}
+		for i := range ks {
+			b, err := key.Append(buf[:0], ks[i])
+			if err != nil {
+				continue
+			}
+			buf, row = b, keys.AppendBytes(row[:0], b)
+			for _, s := range far {
+				s.Ask(row)
+			}
+		}
+		for _, s := range far {
+			s.Fetch()
+		}
+	}
 }
 
 // both tells two.

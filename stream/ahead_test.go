@@ -2,9 +2,12 @@ package stream_test
 
 import (
 	"context"
+	"errors"
+	"log/slog"
 	"testing"
 	"time"
 
+	"github.com/weirstream/weir/connector/memory"
 	"github.com/weirstream/weir/serde"
 	"github.com/weirstream/weir/state"
 	"github.com/weirstream/weir/stream"
@@ -94,23 +97,39 @@ func TestStateIsFetchedAhead(t *testing.T) {
 	}
 }
 
-// Behind an exchange within the process as well.
+// Behind an exchange as well, within the process or through the cluster.
 func TestStateIsFetchedAheadBehindAnExchange(t *testing.T) {
 	const n = 40_000
-	b, hand, ahead := stream.New("ahead"), int64(-1), 0
-	in := b.Source(flood{"in", n, func(i int, r *stream.Record[int64, int64]) {
-		r.Key, r.Time = int64(i), millennium.Add(time.Duration(i)*time.Millisecond)
-	}})
-	s := in.Repartition(stream.Partitions(1)).KeySerde(lookedAhead{serde.Int64, &hand, &ahead}).Peek(func(k, _ int64) { hand = k })
-	drain(s.GroupByKey().Count().ToStream())
-	app, err := b.Build(stream.Config{State: state.InMemory(), MemoryBytes: 1 << 30})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := app.Run(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	if ahead < n/8 {
-		t.Errorf("%d keys of %d were encoded before their records were at hand", ahead, n)
+	for name, config := range map[string]stream.Config{
+		"local": {Exchange: stream.Local},
+		"Kafka": {Exchange: stream.Kafka, Cluster: &memory.Cluster{AutoCreate: 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, hand, ahead := stream.New("ahead"), int64(-1), 0
+			done := make(chan struct{})
+			in := b.Source(flood{"in", n, func(i int, r *stream.Record[int64, int64]) {
+				r.Key, r.Time = int64(i), millennium.Add(time.Duration(i)*time.Millisecond)
+			}})
+			s := in.Repartition(stream.Partitions(1)).KeySerde(lookedAhead{serde.Int64, &hand, &ahead}).Peek(func(k, _ int64) {
+				if hand = k; k == n-1 {
+					close(done)
+				}
+			})
+			drain(s.GroupByKey().Count().ToStream())
+			config.State, config.MemoryBytes, config.Logger = state.InMemory(), 1<<30, slog.New(slog.DiscardHandler)
+			app, err := b.Build(config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ended := make(chan error, 1)
+			go func() { ended <- app.Run(context.Background()) }()
+			<-done
+			if err := errors.Join(app.Stop(context.Background(), stream.Handover), <-ended); err != nil {
+				t.Fatal(err)
+			}
+			if ahead < n/8 {
+				t.Errorf("%d keys of %d were encoded before their records were at hand", ahead, n)
+			}
+		})
 	}
 }

@@ -9,6 +9,12 @@ type decoded[K, V any] struct {
 	err  error
 }
 
+// A decoder has the batch that records are decoded of.
+type decoder[K, V any] interface {
+	Len() int
+	decode(i int, d *decoded[K, V])
+}
+
 // nearby are the next records of a batch, decoded: one, or as many as somebody looks ahead for.
 type nearby[K, V any] struct {
 	lookout[K]
@@ -18,19 +24,19 @@ type nearby[K, V any] struct {
 
 // at is record i of a batch. Again is to decode it again. What failed ahead of its turn is tried again in its turn: the failure may have been an
 // outage, which is over.
-func (n *nearby[K, V]) at(b *sourceBatch[K, V], i int, again bool) *decoded[K, V] {
+func (n *nearby[K, V]) at(b decoder[K, V], i int, again bool) *decoded[K, V] {
 	at := i - n.first
 	if at < 0 || at >= len(n.records) {
 		n.fill(b, i)
 		at = 0
 	} else if again || at > 0 && n.records[at].err != nil {
-		n.records[at].decode(b, i)
+		b.decode(i, &n.records[at])
 	}
 	return &n.records[at]
 }
 
 // fill decodes the records from i on, up to one that fails: in an outage each would be waited for.
-func (n *nearby[K, V]) fill(b *sourceBatch[K, V], i int) {
+func (n *nearby[K, V]) fill(b decoder[K, V], i int) {
 	count := 1
 	if n.ahead != nil {
 		count = min(overlay.Ahead, b.Len()-i)
@@ -40,7 +46,7 @@ func (n *nearby[K, V]) fill(b *sourceBatch[K, V], i int) {
 	}
 	n.first, n.records = i, n.records[:count]
 	for at := range n.records {
-		n.records[at].decode(b, i+at)
+		b.decode(i+at, &n.records[at])
 		if n.records[at].err != nil {
 			n.records = n.records[:at+1]
 			break
@@ -63,7 +69,7 @@ func (n *nearby[K, V]) drop() {
 	n.records = n.records[:0]
 }
 
-func (d *decoded[K, V]) decode(b *sourceBatch[K, V], i int) {
+func (b *sourceBatch[K, V]) decode(i int, d *decoded[K, V]) {
 	*d = decoded[K, V]{}
 	if d.err = b.Decode(i, &d.Record); d.err == nil {
 		d.time = millis(d.Time)

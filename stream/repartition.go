@@ -130,6 +130,7 @@ func makeIn[K, V any](in *instance, spec *exchangeSpec) {
 		r := newRemoteIn[K, V](in, spec.name, in.env.Senders(spec.name))
 		in.task.AddInput(in.self(), r)
 		r.next = outs[K, V](in)
+		r.near.ahead = aheadOf[K](in, in.node)
 		return
 	}
 	l := newLocalIn[K, V](in, spec.name, in.env.Senders(spec.name))

@@ -17,6 +17,9 @@ const (
 
 // AppendBytes appends b so that it may be followed by something else: escaped, with an end that sorts before every byte.
 func AppendBytes(dst, b []byte) []byte {
+	if len(b) <= fewBytes {
+		return appendFew(dst, b)
+	}
 	for {
 		i := bytes.IndexByte(b, escape)
 		if i < 0 {
@@ -25,6 +28,24 @@ func AppendBytes(dst, b []byte) []byte {
 		dst = append(append(dst, b[:i]...), escape, escaped)
 		b = b[i+1:]
 	}
+}
+
+// fewBytes is up to where looking at each byte is cheaper than searching: numbers have many zeros.
+const fewBytes = 16
+
+func appendFew(dst, b []byte) []byte {
+	var room [2*fewBytes + 2]byte
+	n := 0
+	for _, c := range b {
+		room[n] = c
+		n++
+		if c == escape {
+			room[n] = escaped
+			n++
+		}
+	}
+	room[n], room[n+1] = escape, terminator
+	return append(dst, room[:n+2]...)
 }
 
 // CutBytes appends to dst what AppendBytes wrote at the beginning of src, and returns what follows it.

@@ -12,6 +12,7 @@ import (
 func FuzzOrder(f *testing.F) {
 	f.Add([]byte("a"), int64(1), int64(2), []byte("a\x00"), int64(-1), int64(0))
 	f.Add([]byte("a\x00"), int64(math.MinInt64), int64(0), []byte("a\x00\x00"), int64(math.MaxInt64), int64(0))
+	f.Add(bytes.Repeat([]byte("a\x00"), fewBytes/2), int64(0), int64(0), bytes.Repeat([]byte("a\x00"), fewBytes), int64(0), int64(0)) // few and not
 	f.Add([]byte{}, int64(0), int64(0), []byte{0}, int64(0), int64(1))
 	f.Add([]byte{0, 1}, int64(0), int64(0), []byte{0, 0xff}, int64(0), int64(0))
 	f.Fuzz(func(t *testing.T, k1 []byte, s1, e1 int64, k2 []byte, s2, e2 int64) {
