@@ -74,26 +74,16 @@ func (l *lookout[K]) tell() {
 	l.ahead(l.ks, l.times)
 }
 
-// near is the ahead of those who use rows by their keys. A lookup that is not of rows has none.
-func (r *rows[K, V]) near(ks []K, _ []int64) {
-	if !r.store.Far() {
-		return
-	}
-	for i := range ks {
-		if b, err := r.encode(ks[i]); err == nil {
-			r.store.Ask(b)
-		}
-	}
-	r.store.Fetch()
-}
+// near is the ahead of those who use rows by their keys.
+func (r *rows[K, V]) near() ahead[K] { return nearIn[K](r.key, r.store) }
 
-// nearRows is told of records that come next.
-func nearRows[K any](run *processing, key serde.Serde[K]) ahead[K] {
-	var buf, row []byte
+// nearIn is the ahead of those who have something under a record's key in stores.
+func nearIn[K any](key serde.Serde[K], stores ...expected) ahead[K] {
 	var far []expected
+	var buf []byte
 	return func(ks []K, _ []int64) {
 		far = far[:0]
-		for _, s := range run.near {
+		for _, s := range stores {
 			if s.Far() {
 				far = append(far, s)
 			}
@@ -106,9 +96,9 @@ func nearRows[K any](run *processing, key serde.Serde[K]) ahead[K] {
 			if err != nil {
 				continue
 			}
-			buf, row = b, keys.AppendBytes(row[:0], b)
+			buf = b
 			for _, s := range far {
-				s.Ask(row)
+				s.Ask(b)
 			}
 		}
 		for _, s := range far {
@@ -125,7 +115,7 @@ func both[K any](a, b ahead[K]) ahead[K] {
 	}
 }
 
-// An expected is a store whose rows are asked for ahead.
+// An expected is a store that is asked ahead.
 type expected interface {
 	Far() bool
 	Ask(key []byte)
@@ -133,3 +123,18 @@ type expected interface {
 }
 
 var _ expected = (*overlay.Store[int])(nil)
+
+// An escaped key is as the states of a processor have it.
+type escaped[K any] struct {
+	serde.Serde[K]
+	buf *[]byte
+}
+
+func (s escaped[K]) Append(dst []byte, k K) ([]byte, error) {
+	b, err := s.Serde.Append((*s.buf)[:0], k)
+	if err != nil {
+		return dst, err
+	}
+	*s.buf = b
+	return keys.AppendBytes(dst, b), nil
+}

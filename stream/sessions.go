@@ -56,7 +56,7 @@ func newVisits[K, R any, WK window.KeyOf[K]](in *instance, spec span.Sessions, o
 		}
 		return uint32(list.v[0].End)
 	})
-	looksAhead(in, r.near)
+	looksAhead(in, r.near())
 	return s
 }
 

@@ -63,7 +63,7 @@ func stored[K, V any](b *Builder, kind topology.Kind, name string, o settings, k
 	op := &operator{bind: bindRows(key, value), stores: rowStores(name, o.emit), patience: task.MaxTime, keepsKey: o.emit.when == onUpdate}
 	op.make = func(in *instance) any {
 		r := rowsOf[K, V](in, in.node)
-		looksAhead(in, r.near, r.near)
+		looksAhead(in, r.near(), r.near())
 		return make(in, r, newEmitter(in, r, o.emit))
 	}
 	op.reserde = func(k, v any) {
@@ -78,7 +78,7 @@ func stored[K, V any](b *Builder, kind topology.Kind, name string, o settings, k
 	n := b.add(kind, o, op, parents...)
 	n.Stores, n.Table = namesOf(op.stores), true
 	return &Table[K, V]{b: b, node: n, key: key, value: value, lookup: func(in *instance) lookup[K, V] { return rowsOf[K, V](in, n).get }, scan: scanRows[K, V](n),
-		near:  func(in *instance) ahead[K] { return rowsOf[K, V](in, n).near },
+		near:  func(in *instance) ahead[K] { return rowsOf[K, V](in, n).near() },
 		forms: func(p *program) *keyForms[K] { return plainForms(p.results[n].(*rowSerdes[K, V]).key) }}
 }
 
