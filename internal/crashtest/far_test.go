@@ -34,10 +34,7 @@ func TestEveryStepOfARelay(t *testing.T) {
 	if err := with(faults.JudgeFunc(func(faults.Request) (f faults.Fate) { count++; return f })); err != nil {
 		t.Fatal(err)
 	}
-	for name, fate := range map[string]faults.Fate{
-		"killed before": {Kill: true}, "killed behind": {KillDone: true}, "answer lost": {Lose: true}, "lost": {Drop: true}, "late": {After: 5},
-		"twice": {Again: 3}, "refused": {Refuse: errors.New("refused by the test")}, "expired": {Pass: 2 * time.Minute},
-	} {
+	for name, fate := range stepFates {
 		for i := 1; i <= count; i++ {
 			at := 0
 			var what faults.Request

@@ -157,7 +157,7 @@ func TestSourceIsMadeAnewWithoutACluster(t *testing.T) {
 	c.Delete("in")
 	make()
 	d, err := open()
-	defer d.Close()
+	t.Cleanup(d.Close)
 	if !errors.Is(err, engine.ErrTopic) || !strings.Contains(err.Error(), "topic in") || !strings.Contains(err.Error(), "made anew") {
 		t.Errorf("start: %v", err)
 	}
