@@ -11,7 +11,7 @@ import (
 // of them has to wait for it (docs/adr/0025). It changes nothing that anybody sees, and may be told of records that never come.
 type ahead[K any] = func(ks []K, times []int64)
 
-// looksAhead has the node being made be told, per port if there are several.
+// looksAhead has the node being made be told, per port if there are several; ports behind the last are told as it is. nil: nobody looks.
 func looksAhead[K any](in *instance, ports ...ahead[K]) {
 	if !in.reading {
 		in.aheads[in.node] = ports
@@ -22,8 +22,10 @@ func looksAhead[K any](in *instance, ports ...ahead[K]) {
 func aheadOf[K any](in *instance, n *topology.Node) ahead[K] {
 	var all []ahead[K]
 	for _, e := range n.Children() {
-		if ports, ok := in.aheads[e.Node].([]ahead[K]); ok && e.Port < len(ports) {
-			all = append(all, ports[e.Port])
+		if ports, ok := in.aheads[e.Node].([]ahead[K]); ok {
+			if f := ports[min(e.Port, len(ports)-1)]; f != nil {
+				all = append(all, f)
+			}
 		}
 		if specOf(e.Node).keepsKey {
 			if f := aheadOf[K](in, e.Node); f != nil {

@@ -53,7 +53,12 @@ func TestStateIsFetchedAhead(t *testing.T) {
 		"hopping, a row per window": {build: func(s flow) {
 			drain(s.GroupByKey().Window(window.Hopping(2*time.Hour, time.Hour)).Count(stream.OnUpdate).ToStream())
 		}},
-		"session":  {build: func(s flow) { drain(s.GroupByKey().Session(window.Session(time.Hour)).Count().ToStream()) }},
+		"session": {build: func(s flow) { drain(s.GroupByKey().Session(window.Session(time.Hour)).Count().ToStream()) }},
+		"cogroup, its second stream": {build: func(s flow) {
+			add := func(_, v, r int64) int64 { return r + v }
+			hidden := s.Filter(func(int64, int64) bool { return true })
+			drain(hidden.GroupByKey().Cogroup(add).And(s.GroupByKey(), add).Aggregate(func() int64 { return 0 }).ToStream())
+		}},
 		"join":     {build: func(s flow) { drain(s.Join(s, window.Within(time.Hour), sum)) }},
 		"to table": {build: func(s flow) { drain(table(s, "t").ToStream()) }},
 		"behind a table": {build: func(s flow) {

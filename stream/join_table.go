@@ -44,7 +44,7 @@ func joinTable[K, V, V2, R any](s *Stream[K, V], t *Table[K, V2], left bool, f f
 		j := &tableJoiner[K, V, V2, R]{get: t.finder(in), left: left, f: f, next: outs[K, R](in), node: in.self(), reject: in.rejection(), guarded: !in.failing(),
 			noKey: in.env.Count("weir_dropped_total", "node", in.node.Name, "reason", "no key")}
 		if t.near != nil {
-			looksAhead(in, t.near(in))
+			looksAhead(in, t.near(in), nil)
 		}
 		changes := recv[K, table.Change[V2]](func(*task.Context, K, table.Change[V2]) {})
 		if o.waitFor == 0 {

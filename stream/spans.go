@@ -87,6 +87,9 @@ func (s *spans[K, R, WK]) at(w span.Span) []byte {
 	return s.buf
 }
 
+// nearWindows is how many rows of a record are asked for at most: of more, the first are gone from the cache when the last have come.
+const nearWindows = 8
+
 // near is told of records that come next.
 func (s *spans[K, R, WK]) near(ks []K, times []int64) {
 	store := s.rows.store
@@ -98,7 +101,7 @@ func (s *spans[K, R, WK]) near(ks []K, times []int64) {
 		if run.N > 0 && s.encode(k) != nil {
 			continue
 		}
-		for w := range run.N {
+		for w := range min(run.N, nearWindows) {
 			store.Ask(s.at(run.At(w)))
 		}
 	}

@@ -63,7 +63,7 @@ func stored[K, V any](b *Builder, kind topology.Kind, name string, o settings, k
 	op := &operator{bind: bindRows(key, value), stores: rowStores(name, o.emit), patience: task.MaxTime, keepsKey: o.emit.when == onUpdate}
 	op.make = func(in *instance) any {
 		r := rowsOf[K, V](in, in.node)
-		looksAhead(in, r.near(), r.near())
+		looksAhead(in, r.near())
 		return make(in, r, newEmitter(in, r, o.emit))
 	}
 	op.reserde = func(k, v any) {

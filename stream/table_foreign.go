@@ -199,8 +199,7 @@ func (j *foreignJoin[K, V, FK, V2, R]) makeMatcher(in *instance) any {
 	m := &matcher[K, V, FK, V2, R]{j: j, s: s, next: outs[K, answer[R]](in), node: in.self(), reject: in.rejection(), call: in.guard(),
 		subs: openStore(in, "subscriptions", in.node.Stores[0], serde.Bytes, subscriptionSerde[K, V]{s.key, s.value}, false, nil, false),
 		rows: openStore(in, "table", in.node.Stores[1], s.foreign, rowSerde[V2]{s.other}, serde.Plain[V2](), cloneRow(s.other), false)}
-	near := nearIn[FK](s.foreign, m.rows)
-	looksAhead(in, near, near)
+	looksAhead(in, nearIn[FK](s.foreign, m.rows))
 	return []any{recv[FK, subscription[K, V]](m.subscribe), recv[FK, table.Change[V2]](m.changed)}
 }
 
@@ -289,8 +288,7 @@ func (j *foreignJoin[K, V, FK, V2, R]) makeResults(in *instance, r *rows[K, R], 
 	versions := openStore(in, "versions", j.name+"-versions", serde.Bytes, heardSerde{}, true, nil, false)
 	up := &upserter[K, R]{rows: r, emit: e, node: in.self(), reject: in.rejection(),
 		noKey: in.env.Count("weir_dropped_total", "node", in.node.Name, "reason", "no key")}
-	near := nearIn[K](r.key, versions, r.store)
-	looksAhead(in, near, near)
+	looksAhead(in, nearIn[K](r.key, versions, r.store))
 	stale := in.env.Count("weir_stale_answers_total", "node", in.node.Name)
 	from := func(alone bool) recv[K, answer[R]] {
 		return func(c *task.Context, k K, a answer[R]) {

@@ -10,7 +10,7 @@ import (
 // nearest cache when it is used.
 const Ahead = 32
 
-// farBytes is how much a store has when most of it is no longer in a cache of the processor's own.
+// farBytes is what a store has in memory when most of it is no longer in a cache of the processor's own.
 const farBytes = 1 << 20
 
 // fetching are keys that will be asked for next.
@@ -28,7 +28,7 @@ func (s *Store[V]) Behind(f func(v V) uint32) *Store[V] {
 }
 
 // Far reports whether the store is so large that asking ahead is worth it.
-func (s *Store[V]) Far() bool { return int(s.entries.n)*s.entries.size > farBytes }
+func (s *Store[V]) Far() bool { return s.bytes.resident > farBytes }
 
 // Ask says that key will be asked for soon. It may be wrong: nothing but time depends on it.
 func (s *Store[V]) Ask(key []byte) {
