@@ -157,14 +157,29 @@ func (l *Layer) end(q *request, b *kmsg.EndTxnRequest, to *layerListener) []byte
 		return nil
 	}
 	f := l.verdict(faults.Request{Kind: faults.Marker, ID: id})
+	if f.After == 0 {
+		return l.endNow(q, t, to)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	t.begun = false
-	if f.After == 0 {
-		return nil
-	}
 	l.held[id] = &held{q: q, to: to, at: l.requests + f.After, by: time.Now().Add(markersWithin)}
 	return q.answered(resp)
+}
+
+// endNow asks the broker. Until it has answered, the transaction is open: a commit that is only on its way may be lost with its process, and what was
+// cleaned meanwhile would have been cleaned over records that are aborted. owners is held.
+func (l *Layer) endNow(q *request, t *txn, to *layerListener) []byte {
+	frame, err := to.ask(q.frame)
+	if err != nil {
+		return nil
+	}
+	if resp, err := q.answerOf(frame); err == nil && resp.(*kmsg.EndTxnResponse).ErrorCode == 0 {
+		l.mu.Lock()
+		t.begun = false
+		l.mu.Unlock()
+	}
+	return frame
 }
 
 // release lets a held commit that is due into the log, and reports whether there was one. All are due when due is nil.
