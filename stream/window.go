@@ -159,12 +159,16 @@ func (a *windower[K, V, R, WK]) receive(c *task.Context, k K, v V) {
 	}
 }
 
-// foldAll folds a record into every span that has it.
+// foldAll folds a record into every span that has it. A lone plain accumulator is set when the fold has ended, and needs no putting back.
 func (a *windower[K, V, R, WK]) foldAll(c *task.Context, k K, v V, run span.Run) {
 	a.folded = a.folded[:0]
 	for i := range run.N {
 		e, old, had := a.entry(run.At(i))
-		a.folded = append(a.folded, inSpan[R]{e: e, before: a.rows.store.Hold(e, a.guarded), old: old, had: had})
+		f := inSpan[R]{e: e, old: old, had: had}
+		if run.N > 1 || !a.plain {
+			f.before = a.rows.store.Hold(e, a.guarded)
+		}
+		a.folded = append(a.folded, f)
 		a.rows.set(c, e, a.fold(k, v, e.Value.v, had), old, had)
 	}
 }
