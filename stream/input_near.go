@@ -35,7 +35,7 @@ func (n *nearby[K, V]) at(b decoder[K, V], i int, again bool) *decoded[K, V] {
 	return &n.records[at]
 }
 
-// fill decodes the records from i on, up to one that fails: in an outage each would be waited for.
+// fill decodes the records from i on.
 func (n *nearby[K, V]) fill(b decoder[K, V], i int) {
 	count := 1
 	if n.ahead != nil {
@@ -45,22 +45,33 @@ func (n *nearby[K, V]) fill(b decoder[K, V], i int) {
 		n.records = make([]decoded[K, V], count)
 	}
 	n.first, n.records = i, n.records[:count]
-	for at := range n.records {
-		b.decode(i+at, &n.records[at])
-		if n.records[at].err != nil {
-			n.records = n.records[:at+1]
-			break
-		}
-	}
+	b.decode(i, &n.records[0])
 	if n.ahead == nil {
 		return
 	}
+	n.further(b)
 	for at := range n.records {
 		if r := &n.records[at]; r.err == nil && !r.NoKey {
 			n.note(r.Key, r.time)
 		}
 	}
 	n.tell()
+}
+
+// further decodes the records behind the first one, up to one that fails: in an outage each would be waited for. One whose decoder panics does so
+// again in its turn.
+func (n *nearby[K, V]) further(b decoder[K, V]) {
+	at := 1
+	defer func() {
+		if recover() != nil {
+			n.records = n.records[:at]
+		}
+	}()
+	for ; at < len(n.records); at++ {
+		if b.decode(n.first+at, &n.records[at]); n.records[at].err != nil {
+			n.records = n.records[:at+1]
+		}
+	}
 }
 
 // drop forgets records, whose batch is done.

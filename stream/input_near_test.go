@@ -13,16 +13,20 @@ import (
 // numbered is a batch of n records whose keys are their places.
 type numberedBatch struct {
 	connector.Values[int, []byte]
-	n    int
-	bad  int  // a place whose record cannot be decoded
-	fine bool // it can be by now
-	seen []int
+	n      int
+	bad    int  // a place whose record cannot be decoded
+	fine   bool // it can be by now
+	panics int  // a place whose decoder does; 0: none
+	seen   []int
 }
 
 func (b *numberedBatch) Len() int { return b.n }
 
 func (b *numberedBatch) Decode(i int, r *Record[int, []byte]) error {
 	b.seen = append(b.seen, i)
+	if b.panics > 0 && i == b.panics {
+		panic("a decoder's")
+	}
 	if i == b.bad && !b.fine {
 		return errors.New("not a record")
 	}
@@ -90,6 +94,25 @@ func TestFailureIsTriedAgain(t *testing.T) {
 	if r := n.at(batch, 5, true); r.err != nil || r.Key != 5 {
 		t.Errorf("decoded again: %+v", r)
 	}
+}
+
+// A decoder that panics does so when it is the record's turn: those before it are processed.
+func TestDecoderPanicsInItsTurn(t *testing.T) {
+	b := &numberedBatch{n: 50, bad: -1, panics: 9}
+	n := nearby[int, []byte]{lookout: lookout[int]{ahead: func([]int, []int64) {}}}
+	batch := &sourceBatch[int, []byte]{b}
+	for i := range 9 {
+		if r := n.at(batch, i, false); r.err != nil || r.Key != i {
+			t.Errorf("record %d: %+v", i, r)
+		}
+	}
+	defer func() {
+		if p := recover(); p != "a decoder's" {
+			t.Errorf("in its turn: %v", p)
+		}
+	}()
+	n.at(batch, 9, false)
+	t.Error("it is decoded")
 }
 
 // A key whose encoder panics is the fault of its record, when that is processed, and of nobody before.
