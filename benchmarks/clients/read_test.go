@@ -3,6 +3,7 @@ package clients
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"sync/atomic"
 	"testing"
 
@@ -32,12 +33,10 @@ func BenchmarkRead(b *testing.B) {
 // connect opens weir's connection to the broker.
 func connect(b *testing.B, broker *kafkatest.Broker) wire.Log {
 	b.Helper()
-	log, err := (&kafka.Cluster{Brokers: broker.Brokers()}).Connect(b.Context(), broker.Name("bench"))
+	// A line of a log would stand in the middle of a result.
+	log, err := (&kafka.Cluster{Brokers: broker.Brokers(), Logger: slog.New(slog.DiscardHandler)}).Connect(b.Context(), broker.Name("bench"))
 	if err != nil {
 		b.Fatal(err)
-	}
-	if log == nil {
-		b.Skip("connector/kafka does not connect yet")
 	}
 	b.Cleanup(func() { log.Close() })
 	return log
