@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -24,6 +25,7 @@ type input[K, V any] struct {
 	i     int // of the next record in queue[0]
 	near  nearby[K, V]
 	head  *decoded[K, V]     // the next record, when it may be processed
+	time  int64              // of it, or of the record before
 	again bool               // it was given to the chain, which has not taken it: what it has may have been changed
 	pos   connector.Position // where the last finished batch ended
 }
@@ -101,6 +103,10 @@ func (in *input[K, V]) ready(b *sourceBatch[K, V]) bool {
 	if err == nil && in.maxFuture >= 0 && r.time > in.task.Now()+in.maxFuture {
 		err = fmt.Errorf("%w: %v is more than %v ahead of the clock", ErrFuture, r.Time.UTC(), time.Duration(in.maxFuture)*time.Millisecond)
 	}
+	if r.Time.IsZero() && r.err != nil { // a letter of 1970 would be gone from its topic at once
+		r.time = cmp.Or(in.time, in.task.Now())
+	}
+	in.time = r.time
 	if err != nil {
 		in.enter(r)
 		in.again = true // if it comes back from an outage

@@ -82,7 +82,6 @@ func (n *nearby[K, V]) drop() {
 
 func (b *sourceBatch[K, V]) decode(i int, d *decoded[K, V]) {
 	*d = decoded[K, V]{}
-	if d.err = b.Decode(i, &d.Record); d.err == nil {
-		d.time = millis(d.Time)
-	}
+	d.err = b.Decode(i, &d.Record)
+	d.time = millis(d.Time)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weirstream/weir/connector"
+	"github.com/weirstream/weir/internal/task"
 )
 
 // numbered is a batch of n records whose keys are their places.
@@ -93,6 +94,21 @@ func TestFailureIsTriedAgain(t *testing.T) {
 	b.fine = true
 	if r := n.at(batch, 5, true); r.err != nil || r.Key != 5 {
 		t.Errorf("decoded again: %+v", r)
+	}
+}
+
+// Where a source gives what it cannot decode no time, it is that of the record before, or now.
+func TestTimeOfWhatCannotBeDecoded(t *testing.T) {
+	in := &input[int, []byte]{task: task.New("t", 0)}
+	in.task.Clock(5000)
+	var times []int64
+	in.reject = func(c *task.Context, _ error, _ []byte) { times = append(times, c.Time) }
+	in.Push(&sourceBatch[int, []byte]{&numberedBatch{n: 1, bad: 0}})
+	in.Push(&sourceBatch[int, []byte]{&numberedBatch{n: 2, bad: 1}})
+	in.next = func(*task.Context, int, []byte) {}
+	in.Run(task.MaxTime, 10)
+	if want := []int64{5000, 1000}; !slices.Equal(times, want) {
+		t.Errorf("rejected at %v, want %v", times, want)
 	}
 }
 

@@ -87,7 +87,7 @@ func TestARegistryThatIsDownPausesTheTask(t *testing.T) {
 	}
 }
 
-// A schema that nobody registered is the record's fault.
+// A schema that nobody registered is the record's fault. The letter has the record's time: topics drop what is old.
 func TestAnUnknownSchemaIsADeadLetter(t *testing.T) {
 	b := stream.New("unknown")
 	dead := stream.DeadLetter(kafka.Sink("dead", serde.Bytes, serde.Bytes))
@@ -97,9 +97,11 @@ func TestAnUnknownSchemaIsADeadLetter(t *testing.T) {
 	in := d.In[string, reading]("readings")
 	out := d.Out[string, reading]("copy")
 	letters := d.Out[[]byte, []byte]("dead")
+	sent := d.Now()
 	in.SendBytes([]byte("roof"), []byte{0, 0, 0, 0, 99, 2})
+	d.Advance(time.Hour)
 	in.Send("roof", reading{"roof", 1})
-	if got := letters.Read(); len(got) != 1 || string(got[0].Value) != "\x00\x00\x00\x00\x63\x02" {
+	if got := letters.Read(); len(got) != 1 || string(got[0].Value) != "\x00\x00\x00\x00\x63\x02" || !got[0].Time.Equal(sent) {
 		t.Errorf("dead letters: %v", got)
 	}
 	if got := out.Read(); len(got) != 1 || got[0].Value.Celsius != 1 {
