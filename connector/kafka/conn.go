@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/IBM/sarama"
+
+	"github.com/weirstream/weir/internal/wire"
 )
 
 // A dialer opens connections with the settings of one Cluster.
@@ -145,8 +147,12 @@ const poolIdle = 2
 func (p *pool) ask(ctx context.Context, addr string, request func(*sarama.Broker) error) error {
 	for {
 		c, idle, err := p.take(ctx, addr)
-		if err != nil {
+		switch {
+		case err == nil:
+		case ctx.Err() != nil, errors.Is(err, errClosed), errors.Is(err, wire.ErrRefused), code(err) != sarama.ErrNoError:
 			return err
+		default:
+			return unreachable{err}
 		}
 		stop := c.during(ctx)
 		err = request(c.Broker)
@@ -163,8 +169,10 @@ func (p *pool) ask(ctx context.Context, addr string, request func(*sarama.Broker
 			return nil
 		case ended:
 			return fmt.Errorf("kafka: broker %s: %w", addr, context.Cause(ctx))
-		case keep || !idle:
+		case keep:
 			return fmt.Errorf("kafka: broker %s: %w", addr, named(err))
+		case !idle:
+			return unreachable{fmt.Errorf("kafka: broker %s: %w", addr, named(err))}
 		}
 	}
 }

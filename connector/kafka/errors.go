@@ -49,3 +49,9 @@ func code(err error) sarama.KError {
 	errors.As(err, &k)
 	return k
 }
+
+// unreachable is the error of a connection that broke or could not be made: it is wire.ErrUnreachable, and says what happened.
+type unreachable struct{ error }
+
+func (u unreachable) Unwrap() error        { return u.error }
+func (u unreachable) Is(target error) bool { return target == wire.ErrUnreachable }

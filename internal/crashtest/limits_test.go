@@ -7,11 +7,13 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/weirstream/weir/connector/kafka"
 	"github.com/weirstream/weir/connector/memory"
+	"github.com/weirstream/weir/internal/faults"
 	"github.com/weirstream/weir/internal/wire"
 	"github.com/weirstream/weir/serde"
 	"github.com/weirstream/weir/state"
@@ -120,6 +122,48 @@ func TestGivesUpInTheEnd(t *testing.T) {
 	}
 	if found, _, err := c.Records("out", 0, 0); err != nil || len(found) != 0 {
 		t.Errorf("%d records came out, %v", len(found), err)
+	}
+}
+
+// A cluster that cannot be reached while an app recovers is waited for, for longer than it would try anything else; at the first start it is an error.
+func TestClusterIsGoneInARecovery(t *testing.T) {
+	t.Parallel() // it waits longer from attempt to attempt
+	var gone atomic.Bool
+	var refused atomic.Int64
+	c := &memory.Cluster{}
+	c.Judge = faults.JudgeFunc(func(r faults.Request) (f faults.Fate) {
+		if !gone.Load() {
+			return f
+		}
+		switch r.Kind {
+		case faults.EndTxn:
+			f.Refuse = errors.New("the recovery begins with this")
+		case faults.Metadata, faults.OffsetFetch, faults.ListOffsets, faults.InitProducer:
+			f.Refuse = fmt.Errorf("dial: %w", wire.ErrUnreachable)
+			if refused.Add(1) > 12 {
+				gone.Store(false)
+			}
+		}
+		return f
+	})
+	inAndOut(t, c, 1)
+	app, ended := runs(t, c, func(b *stream.Builder) {
+		b.Source(kafka.Source("in", serde.String, serde.String)).GroupByKey().Count(stream.OnUpdate).ToStream().To(kafka.Sink("out", serde.String, serde.Int64))
+	}, func(*stream.Config) {})
+	appendTo(t, c, 0)
+	until(t, "the first result", func() bool { return len(outputs(t, c)) == 1 })
+	gone.Store(true)
+	appendTo(t, c, 0)
+	until(t, "the second result", func() bool {
+		select {
+		case err := <-ended:
+			t.Fatalf("Run: %v, after %d refused requests", err, refused.Load())
+		default:
+		}
+		return len(outputs(t, c)) == 2
+	})
+	if err := errors.Join(app.Stop(t.Context(), stream.Handover), <-ended); err != nil {
+		t.Error(err)
 	}
 }
 

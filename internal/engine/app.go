@@ -79,10 +79,12 @@ func (a *App) run(ctx context.Context) (err error) {
 		base.stay = a.asked.stay.Load()
 		err = errors.Join(err, base.close())
 	}()
-	for tries, fenced := 0, 0; ; {
+	begun := false
+	for tries, away, fenced := 0, 0, 0; ; {
 		s, err := newSession(ctx, a, base, true)
 		opened := err == nil
 		if opened {
+			begun, away = true, 0
 			a.attach(s)
 			a.setReady()
 			before := s.n
@@ -101,6 +103,10 @@ func (a *App) run(ctx context.Context) (err error) {
 					ErrFenced, base.instance, a.plan.App, err)
 			}
 		}
+		gone := begun && errors.Is(err, wire.ErrUnreachable) // else the first start says so, and ends
+		if gone && !Recoverable(err) {
+			err = &errRecover{err}
+		}
 		again := &errRecover{}
 		if !errors.As(err, &again) || ctx.Err() != nil {
 			if !opened {
@@ -108,20 +114,22 @@ func (a *App) run(ctx context.Context) (err error) {
 			}
 			return err
 		}
-		if tries++; tries > maxTries {
+		if gone && !opened {
+			away++ // for as long as it takes
+		} else if tries++; tries > maxTries {
 			return fmt.Errorf("gave up after %d attempts to recover: %w", maxTries, err)
 		}
-		a.log.Warn("recovering from the last commit", "error", err, "attempt", tries)
+		a.log.Warn("recovering from the last commit", "error", err, "attempt", tries+away)
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(min(time.Duration(tries)*100*time.Millisecond, 5*time.Second)):
+		case <-time.After(min(time.Duration(tries+away)*100*time.Millisecond, 5*time.Second)):
 		}
 	}
 }
 
 // maxTries is how often in a row an app recovers without a checkpoint in between before it gives up: what fails the same way every
-// time is an error, not a loop.
+// time is an error, not a loop. A cluster that cannot be reached is waited for.
 const maxTries = 10
 
 // Ready is closed when every task assigned at first has its state.
