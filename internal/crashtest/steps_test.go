@@ -17,6 +17,15 @@ var stepFates = map[string]faults.Fate{
 	"twice": {Again: 3}, "refused": {Refuse: errors.New("refused by the test")}, "expired": {Pass: 2 * time.Minute},
 }
 
+// stepsOf are the requests and the writes to the disk of an undisturbed run.
+func stepsOf(t *testing.T, s scenario) (kinds []faults.Kind) {
+	t.Helper()
+	if err := run(s, 0, faults.JudgeFunc(func(r faults.Request) (f faults.Fate) { kinds = append(kinds, r.Kind); return f })); err != nil {
+		t.Fatal(err)
+	}
+	return kinds
+}
+
 // TestEveryStepOfACheckpoint has each request and each write to the disk, of a run of several checkpoints, meet each fate: before the flush and
 // behind it, with the commit's answer lost, between the commit and the database. A process that is killed is killed again soon after, while it
 // recovers. Every sum comes out once and in order, and no transaction is left open.
@@ -29,7 +38,7 @@ func TestEveryStepOfACheckpoint(t *testing.T) {
 		want[string(g.rec.Key)]++
 	}
 	s.check = func(out oracle.Records, _ *world) error { return oracle.Counts(out, want, serde.Int64.Decode) }
-	var kinds []faults.Kind
+	kinds := stepsOf(t, s)
 	with := func(j faults.JudgeFunc) (recoveries int, err error) {
 		w, err := newWorld(s, 0, j)
 		if err != nil {
@@ -37,9 +46,6 @@ func TestEveryStepOfACheckpoint(t *testing.T) {
 		}
 		err = w.run()
 		return len(w.why), err
-	}
-	if _, err := with(func(r faults.Request) (f faults.Fate) { kinds = append(kinds, r.Kind); return f }); err != nil {
-		t.Fatal(err)
 	}
 	for _, kind := range []faults.Kind{faults.Produce, faults.TxnOffsets, faults.EndTxn, faults.Write} {
 		if !slices.Contains(kinds, kind) {

@@ -76,22 +76,12 @@ func pointsOf(kinds []faults.Kind, n int) []point {
 // commit, once and twice in a row; no transaction is left open.
 func TestThousandSums(t *testing.T) {
 	s := thousand()
-	with := func(j faults.JudgeFunc) error {
-		w, err := newWorld(s, 0, j)
-		if err != nil {
-			return err
-		}
-		return w.run()
-	}
-	var kinds []faults.Kind
-	if err := with(func(r faults.Request) (f faults.Fate) { kinds = append(kinds, r.Kind); return f }); err != nil {
-		t.Fatal(err)
-	}
+	kinds := stepsOf(t, s)
 	for _, n := range []int{2, 10, 19} {
 		for _, m := range pointsOf(kinds, n) {
 			for _, next := range []int{0, 1, 3, 9} { // steps until it is killed once more
 				at, met := -1, false
-				err := with(func(r faults.Request) (f faults.Fate) {
+				err := run(s, 0, faults.JudgeFunc(func(r faults.Request) (f faults.Fate) {
 					switch at++; {
 					case at == m.step:
 						f, met = m.fate, r.Kind == kinds[at]
@@ -99,7 +89,7 @@ func TestThousandSums(t *testing.T) {
 						f.Kill = true
 					}
 					return f
-				})
+				}))
 				if err != nil || !met {
 					t.Errorf("checkpoint %d, %s, once more after %d steps: met %v, %v", n, m.name, next, met, err)
 				}
