@@ -104,11 +104,7 @@ func (a *App) run(ctx context.Context) (err error) {
 			}
 		}
 		gone := begun && errors.Is(err, wire.ErrUnreachable) // else the first start says so, and ends
-		if gone && !Recoverable(err) {
-			err = &errRecover{err}
-		}
-		again := &errRecover{}
-		if !errors.As(err, &again) || ctx.Err() != nil {
+		if !gone && !Recoverable(err) || ctx.Err() != nil {
 			if !opened {
 				err = a.asked.instead(err)
 			}
