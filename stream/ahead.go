@@ -1,6 +1,8 @@
 package stream
 
 import (
+	"unsafe"
+
 	"github.com/weirstream/weir/internal/overlay"
 	"github.com/weirstream/weir/internal/overlay/keys"
 	"github.com/weirstream/weir/internal/topology"
@@ -33,22 +35,22 @@ func aheadOf[K any](in *instance, n *topology.Node) ahead[K] {
 			}
 		}
 	}
-	if len(all) < 2 {
-		return first(all)
+	return allAhead(all...)
+}
+
+// allAhead tells several, in turn.
+func allAhead[K any](all ...ahead[K]) ahead[K] {
+	switch len(all) {
+	case 0:
+		return nil
+	case 1:
+		return all[0]
 	}
 	return func(ks []K, times []int64) {
 		for _, f := range all {
 			f(ks, times)
 		}
 	}
-}
-
-// first of several, if there is one.
-func first[T any](all []T) (f T) {
-	if len(all) > 0 {
-		f = all[0]
-	}
-	return f
 }
 
 // A lookout is where an input collects the records that come next.
@@ -109,14 +111,6 @@ func nearIn[K any](key serde.Serde[K], stores ...expected) ahead[K] {
 	}
 }
 
-// both tells two.
-func both[K any](a, b ahead[K]) ahead[K] {
-	return func(ks []K, times []int64) {
-		a(ks, times)
-		b(ks, times)
-	}
-}
-
 // An expected is a store that is asked ahead.
 type expected interface {
 	Far() bool
@@ -125,6 +119,14 @@ type expected interface {
 }
 
 var _ expected = (*overlay.Store[int])(nil)
+
+// touchLast reads some of a slice's last element, and so nearly of where the next one will be.
+func touchLast[T any](list []T) uint32 {
+	if len(list) == 0 || unsafe.Sizeof(list[0]) == 0 {
+		return 0
+	}
+	return uint32(*(*byte)(unsafe.Pointer(&list[len(list)-1])))
+}
 
 // An escaped key is as the states of a processor have it.
 type escaped[K any] struct {

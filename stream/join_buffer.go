@@ -54,12 +54,8 @@ type buffer[V any] struct {
 func openBuffer[V any](in *instance, side span.Side, key formatter, value serde.Serde[V], join span.Join, alone bool) *buffer[V] {
 	b := &buffer[V]{value: value, plain: serde.Plain[V](), join: join, side: side, alone: alone, last: task.MinTime}
 	b.stretch = join.Before + join.After + 1 // a record looks into two at most
-	b.store = openStore(in, "join", in.node.Stores[side], joinKey{anyFormat{key}, join}, partSerde[V]{value, b.plain}, false, nil, false).Grouped(timeBytes).Behind(func(p part[V]) uint32 {
-		if len(p.records) == 0 {
-			return 0
-		}
-		return uint32(p.records[0].t)
-	})
+	b.store = openStore(in, "join", in.node.Stores[side], joinKey{anyFormat{key}, join}, partSerde[V]{value, b.plain}, false, nil, false).Grouped(timeBytes).
+		Behind(func(p part[V]) uint32 { return touchLast(p.records) })
 	return b
 }
 

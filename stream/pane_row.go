@@ -121,10 +121,5 @@ func (k paneKey) Format() string { return fmt.Sprintf("panes/1 %s %s", k.shape, 
 
 // openStrips opens the store of a pane table.
 func openStrips[K, R any](in *instance, name, shape string, s *rowSerdes[K, R]) *overlay.Store[strip[R]] {
-	return openStore(in, "panes", name, anyFormat{paneKey{shape, s.key.Format()}}, stripSerde[R]{s.value}, false, cloneStrip(s.value), false).Grouped(timeBytes).Behind(func(list strip[R]) uint32 {
-		if len(list) == 0 {
-			return 0
-		}
-		return uint32(list[len(list)-1].start)
-	})
+	return openStore(in, "panes", name, anyFormat{paneKey{shape, s.key.Format()}}, stripSerde[R]{s.value}, false, cloneStrip(s.value), false).Grouped(timeBytes).Behind(touchLast[pane[R]])
 }

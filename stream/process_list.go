@@ -21,7 +21,7 @@ func (p *Processor[K, K2, V2]) List[T any](name string, s serde.Serde[T], opts .
 	rows := listRowSerde[T]{b, new(int)}
 	l := &list[T]{cell: openCell(p.in, p.run, p.in.node.Name+"-"+name, rows, false, cloneListRow[T], o), rows: rows}
 	l.all = l.iterate
-	p.run.near = append(p.run.near, l.store.Behind(touchList[T]))
+	p.run.near = append(p.run.near, l.store.Behind(func(r listRow[T]) uint32 { return touchLast(r.last()) }))
 	return l
 }
 

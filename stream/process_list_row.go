@@ -36,14 +36,6 @@ func (r listRow[T]) last() []T {
 	return r.chunk.elements
 }
 
-// touchList reads where the last element lies, and so nearly where the next one will.
-func touchList[T any](r listRow[T]) uint32 {
-	if r.chunk == nil || len(r.chunk.elements) == 0 || unsafe.Sizeof(r.chunk.elements[0]) == 0 {
-		return 0
-	}
-	return uint32(*(*byte)(unsafe.Pointer(&r.chunk.elements[len(r.chunk.elements)-1])))
-}
-
 // cloneListRow copies a row so that Append to one does not show in the other.
 func cloneListRow[T any](r listRow[T]) listRow[T] {
 	if r.chunk != nil {

@@ -50,12 +50,7 @@ func newVisits[K, R any, WK window.KeyOf[K]](in *instance, spec span.Sessions, o
 	hooks := &s.node.Hooks
 	hooks.Watermark = s.dues.advance
 	hooks.Start = chain(s.start, hooks.Start)
-	r.store.Behind(func(list row[visit[R]]) uint32 {
-		if len(list.v) == 0 {
-			return 0
-		}
-		return uint32(list.v[0].End)
-	})
+	r.store.Behind(func(list row[visit[R]]) uint32 { return touchLast(list.v) })
 	looksAhead(in, r.near())
 	return s
 }

@@ -31,7 +31,7 @@ func joinTables[K, V, V2, R any](t *Table[K, V], o *Table[K, V2], alone alone2, 
 	}
 	out := stored[K, R](t.b, "join-tables", name, s, t.key, nil, func(in *instance, r *rows[K, R], e *emitter[K, R]) any {
 		if t.near != nil && o.near != nil {
-			looksAhead(in, both(o.near(in), r.near()), both(t.near(in), r.near()))
+			looksAhead(in, allAhead(o.near(in), r.near()), allAhead(t.near(in), r.near()))
 		}
 		j := &tablesJoiner[K, V, V2, R]{left: t.lookup(in), right: o.lookup(in), alone: alone, f: f, call: in.guard(),
 			up: upserter[K, R]{rows: r, emit: e, node: in.self(), reject: in.rejection(),

@@ -1,10 +1,6 @@
 package overlay
 
-import (
-	"hash/maphash"
-
-	"github.com/weirstream/weir/internal/radix"
-)
+import "github.com/weirstream/weir/internal/radix"
 
 // Ahead is how many keys are fetched together: enough to share the wait for memory, few enough that what has come is still in the
 // nearest cache when it is used.
@@ -35,7 +31,7 @@ func (s *Store[V]) Ask(key []byte) {
 	if s.fetching.n == Ahead {
 		s.Fetch()
 	}
-	s.fetching.tags[s.fetching.n] = uint32(maphash.Bytes(s.seed, key) >> 32)
+	s.fetching.tags[s.fetching.n] = s.tag(key)
 	s.fetching.n++
 }
 

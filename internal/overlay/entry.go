@@ -124,9 +124,12 @@ func (t *entries[V]) alloc() *Entry[V] {
 	return e
 }
 
+// tag is what the index knows of a key.
+func (s *Store[V]) tag(key []byte) uint32 { return uint32(maphash.Bytes(s.seed, key) >> 32) }
+
 // find returns the entry of key, or nil.
 func (s *Store[V]) find(key []byte) *Entry[V] {
-	tag := uint32(maphash.Bytes(s.seed, key) >> 32)
+	tag := s.tag(key)
 	slots := s.index.shards[tag>>shardShift].slots
 	mask := uint32(len(slots) - 1)
 	for i := tag & mask; ; i = (i + 1) & mask {
@@ -178,7 +181,7 @@ func (s *Store[V]) insert(key []byte) *Entry[V] {
 	}
 	e := s.entries.alloc()
 	e.flags = live
-	e.tag = uint32(maphash.Bytes(s.seed, key) >> 32)
+	e.tag = s.tag(key)
 	e.setKey(key, &s.arena)
 	s.index.insert(e.tag, e.id)
 	s.bytes.resident += s.entries.size + e.keyBytes()
