@@ -12,17 +12,19 @@ import (
 	"github.com/weirstream/weir/benchmarks/internal/report"
 )
 
-// rebalance measures the longest silence of each output partition while processes come and go under an open load: one joins,
-// one leaves, one is killed. Partitions that got another owner and those that kept theirs are told apart by the group's description.
+// rebalance measures the longest silence of each output partition while processes come and go under an open load: nothing happens, one
+// joins, one leaves, one is killed, each watched for the same time. Partitions that got another owner and those that kept theirs are told
+// apart by the group's description. Output that is committed every so often is silent in between and longer when the machine is busy: what a
+// change costs the partitions that stayed is what they are silent beyond the time in which nothing happens.
 func rebalance(ctx context.Context, args []string) error {
 	l, f, err := newLive("rebalance", "weir", "kstreams")
 	if err != nil {
 		return err
 	}
 	counts := f.String("partitions", "8,64", "of input and output, separated by commas")
-	phase := f.Duration("phase", 15*time.Second, "how long each change is watched; a kill twice as long")
+	phase := f.Duration("phase", 20*time.Second, "how long each change is watched, and a time without one before; longer than the session timeout and a restore")
 	standbys := f.Int("standbys", -1, "keep each key's last value, with so many copies of the state; less than 0: pass through, without state")
-	small := map[string]string{"settle": "8s", "phase": "8s", "rate": "2000", "partitions": "8"}
+	small := map[string]string{"settle": "8s", "phase": "14s", "rate": "2000", "partitions": "8"}
 	if err := l.open(ctx, f, args, small); err != nil {
 		return err
 	}
@@ -44,32 +46,56 @@ func rebalance(ctx context.Context, args []string) error {
 	for _, partitions := range all {
 		groups = append(groups, l.rebalances(ctx, what, partitions, *phase)...)
 	}
-	return l.finish(l.suite(groups, fmt.Sprintf("%s exactly-once, %d records/s, interval %v, session timeout 6 s for all; two processes, a third joins, one leaves, one is killed",
-		doing, l.rate, l.commit), "every record is checked to come out, once"), "Longest silence of a partition when processes come and go")
+	return l.finish(l.suite(groups, fmt.Sprintf("%s exactly-once, %d records/s, interval %v, session timeout 6 s for all; two processes, nothing happens, a third joins, one leaves, one is killed, each watched for %v",
+		doing, l.rate, l.commit, *phase), "every record is checked to come out, once"), "Longest silence of a partition when processes come and go")
 }
 
 // rebalances has the figures of one number of partitions.
 func (l *live) rebalances(ctx context.Context, what job, partitions int, phase time.Duration) (groups []report.Group) {
-	names := []string{"join", "leave", "kill"}
-	for _, name := range names {
-		for _, kind := range []string{"moved", "stayed"} {
-			groups = append(groups, l.newGroup(fmt.Sprintf("%s, %d partitions, those that %s", name, partitions, kind), "ms without output, longest"))
+	for _, name := range changeNames {
+		for _, kind := range kinds(name) {
+			groups = append(groups, l.newGroup(fmt.Sprintf("%s, %d partitions%s", name, partitions, kind), "ms without output, longest"))
 		}
 	}
 	failed := l.each(ctx, func(ctx context.Context, i int, s system, app string) error {
 		changes, err := l.rebalance(ctx, what, s, app, partitions, phase)
+		note(groups, i, changes)
 		for n, c := range changes {
-			for kind, run := range []report.Run{silence(c.silent, c.moved, true), silence(c.silent, c.moved, false)} {
-				if row := &groups[2*n+kind].Rows[i]; run.More["partitions"] > 0 {
-					row.Runs = append(row.Runs, run)
-				}
-			}
-			fmt.Fprintf(os.Stderr, "rebalance, %s, %s: %v, moved %v\n", s.name, names[n], c.silent, c.moved)
+			fmt.Fprintf(os.Stderr, "rebalance, %s, %s: %v, moved %v\n", s.name, changeNames[n], c.silent, c.moved)
 		}
 		return err
 	})
 	fail(groups, failed)
 	return groups
+}
+
+// changeNames are what the group goes through, in order. First nothing happens: what the others are measured by.
+var changeNames = []string{"steady", "join", "leave", "kill"}
+
+// kinds are the partitions that a change tells apart: each is the end of a group's name.
+func kinds(change string) []string {
+	if change == changeNames[0] {
+		return []string{""}
+	}
+	return []string{", those that moved", ", those that stayed"}
+}
+
+// note puts what a system's changes did into its rows of the groups, which are in the order of changes and kinds. A kind of which there was
+// no partition gets no figure.
+func note(groups []report.Group, system int, changes []change) {
+	at := 0
+	for n, c := range changes {
+		runs := []report.Run{silence(c.silent, c.moved, true), silence(c.silent, c.moved, false)}
+		if len(kinds(changeNames[n])) == 1 {
+			runs = []report.Run{silence(c.silent, make([]bool, len(c.silent)), false)}
+		}
+		for _, run := range runs {
+			if row := &groups[at].Rows[system]; run.More["partitions"] > 0 {
+				row.Runs = append(row.Runs, run)
+			}
+			at++
+		}
+	}
 }
 
 // A change of the group: how long each partition was silent, and whether it has another owner since.
@@ -78,7 +104,7 @@ type change struct {
 	moved  []bool
 }
 
-// rebalance returns what joining, leaving and killing did.
+// rebalance returns what changeNames did.
 func (l *live) rebalance(ctx context.Context, what job, s system, app string, partitions int, phase time.Duration) (changes []change, err error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -110,15 +136,13 @@ func (l *live) rebalance(ctx context.Context, what job, s system, app string, pa
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range []struct {
-		do     func() error
-		length time.Duration
-	}{
-		{func() error { return begin("c") }, phase},
-		{func() error { running["a"].Stop(); delete(running, "a"); return nil }, phase},
-		{func() error { running["b"].Kill(); delete(running, "b"); return nil }, 2 * phase},
+	for _, do := range []func() error{
+		nil,
+		func() error { return begin("c") },
+		func() error { running["a"].Stop(); delete(running, "a"); return nil },
+		func() error { running["b"].Kill(); delete(running, "b"); return nil },
 	} {
-		after, err := l.watch(ctx, w, app, c.length, c.do)
+		after, err := l.watch(ctx, w, app, phase, do)
 		if err != nil {
 			return nil, err
 		}
@@ -137,7 +161,7 @@ type watched struct {
 	owners map[int32]string // at its end
 }
 
-// watch does something and watches the output for a while.
+// watch does something, or nothing, and watches the output for a while.
 func (l *live) watch(ctx context.Context, w *follower, app string, length time.Duration, do func() error) (watched, error) {
 	w.start(l.load.Partitions)
 	if do != nil {
