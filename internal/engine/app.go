@@ -41,6 +41,7 @@ type App struct {
 		session *session
 		ready   bool
 		err     error
+		waits   error // what cannot be reached since the last checkpoint
 	}
 }
 
@@ -80,18 +81,18 @@ func (a *App) run(ctx context.Context) (err error) {
 		err = errors.Join(err, base.close())
 	}()
 	begun := false
-	for tries, away, fenced := 0, 0, 0; ; {
+	for tries, away, fenced := 0, 0, 0; ; { // since the last checkpoint
 		s, err := newSession(ctx, a, base, true)
 		opened := err == nil
 		if opened {
-			begun, away = true, 0
+			begun = true
 			a.attach(s)
 			a.setReady()
 			before := s.n
 			err = s.run(ctx, a.asked.forDrain())
 			a.gate.open(nil)
 			if s.n > before+1 {
-				tries, fenced = 0, 0
+				tries, away, fenced = 0, 0, 0
 			}
 			if s.changed != nil { // what the seat was taken for is no longer what there is
 				err = errors.Join(err, base.stand(false))
@@ -103,15 +104,16 @@ func (a *App) run(ctx context.Context) (err error) {
 					ErrFenced, base.instance, a.plan.App, err)
 			}
 		}
-		gone := begun && errors.Is(err, wire.ErrUnreachable) // else the first start says so, and ends
+		gone := begun && unreachable(err) // else the first start says so, and ends
 		if !gone && !Recoverable(err) || ctx.Err() != nil {
 			if !opened {
 				err = a.asked.instead(err)
 			}
 			return err
 		}
-		if gone && !opened {
+		if gone {
 			away++ // for as long as it takes
+			a.waits(err)
 		} else if tries++; tries > maxTries {
 			return fmt.Errorf("gave up after %d attempts to recover: %w", maxTries, err)
 		}
@@ -125,8 +127,15 @@ func (a *App) run(ctx context.Context) (err error) {
 }
 
 // maxTries is how often in a row an app recovers without a checkpoint in between before it gives up: what fails the same way every
-// time is an error, not a loop. A cluster that cannot be reached is waited for.
+// time is an error, not a loop. What cannot be reached is waited for.
 const maxTries = 10
+
+// waits notes for Status what a recovery waits for, until a checkpoint shows that it is there again.
+func (a *App) waits(err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.mu.waits = err
+}
 
 // Ready is closed when every task assigned at first has its state.
 func (a *App) Ready() <-chan struct{} { return a.ready }
@@ -185,13 +194,13 @@ type TaskStatus struct {
 // Status is stream.App's.
 func (a *App) Status() Status {
 	a.mu.Lock()
-	s, state := a.mu.session, a.mu.state
+	s, state, waits := a.mu.session, a.mu.state, a.mu.waits
 	a.mu.Unlock()
 	st := Status{}
 	if s != nil {
 		st = s.status()
 	}
-	st.State = state
+	st.State, st.Paused = state, errors.Join(waits, st.Paused)
 	a.restores.show(&st)
 	return st
 }

@@ -86,6 +86,7 @@ func (s *session) applied(cp *checkpoint) error {
 	s.mu.Lock()
 	s.mu.committed = cp.n
 	s.mu.Unlock()
+	s.app.waits(nil)
 	for _, p := range cp.parts {
 		p.r.send(message{kind: anApply, n: cp.n})
 	}

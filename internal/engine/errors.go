@@ -1,6 +1,11 @@
 package engine
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/weirstream/weir/connector"
+	"github.com/weirstream/weir/internal/wire"
+)
 
 // The errors that Run returns by name; package stream gives them the names of its own that users compare with.
 var (
@@ -22,6 +27,11 @@ func Recover(err error) error { return &errRecover{err} }
 func Recoverable(err error) bool {
 	var r *errRecover
 	return errors.As(err, &r)
+}
+
+// unreachable reports whether an error is of a cluster, or of what a sink writes to, that will be there again. What is lost is not.
+func unreachable(err error) bool {
+	return errors.Is(err, wire.ErrUnreachable) && !errors.Is(err, connector.ErrLost)
 }
 
 // errRecover wraps what a session cannot go on from, and a new one can: the way back is the way of a restart.

@@ -89,7 +89,11 @@ func newSession(ctx context.Context, a *App, b *base, threaded bool) (s *session
 		tasks: map[*Sub][]*runner{}, counts: map[*Sub]int{}, wide: map[*Source]int{}, making: map[string]context.CancelFunc{}, over: map[*Sub]*atomic.Int32{}}
 	s.mu.paused = map[string]error{}
 	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	made := context.AfterFunc(ctx, s.cancel) // while tasks are made, what they ask of the outside ends with ctx; later they are finished first
 	defer func() {
+		if !made() && err == nil {
+			err = context.Cause(ctx)
+		}
 		if err != nil {
 			err = errors.Join(err, s.close())
 		}

@@ -43,9 +43,9 @@ func (a *asked) follow(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-// instead is nil for the error of a start that was given up because the app was asked to stop.
+// instead is nil for the error of a start that was given up because the app was asked to stop, or that would have been waited for.
 func (a *asked) instead(err error) error {
-	if a.stop.Err() != nil && errors.Is(err, context.Canceled) {
+	if a.stop.Err() != nil && (errors.Is(err, context.Canceled) || unreachable(err)) {
 		return nil
 	}
 	return err

@@ -14,8 +14,8 @@ var (
 	ErrGeneration = errors.New("not the group's current generation")
 	// ErrUnknownOutcome: a commit may or may not have happened.
 	ErrUnknownOutcome = errors.New("the outcome of a commit is not known")
-	// ErrUnreachable: a broker cannot be reached, and for the moment nobody stands in for it. Trying again later helps.
-	ErrUnreachable = errors.New("the cluster cannot be reached")
+	// ErrUnreachable: a broker, or what a sink writes to, cannot be reached, and for the moment nobody stands in for it. Trying again later helps.
+	ErrUnreachable = errors.New("cannot be reached for the moment")
 	// ErrRefused: the cluster refuses for good (authorization, invalid configuration). Trying again cannot help.
 	ErrRefused = errors.New("refused by the cluster")
 )
