@@ -191,12 +191,23 @@ func (l *clusterLog) DeleteRecords(ctx context.Context, before map[wire.TopicPar
 	return nil
 }
 
-// OpenTransactions is described at wire.Admin. Every broker coordinates some ids, so all are asked.
-func (l *clusterLog) OpenTransactions(ctx context.Context, prefix string) ([]wire.OpenTx, error) {
+// OpenTransactions is described at wire.Admin. Every broker coordinates some ids, so all are asked; one that has only just come to coordinate
+// some, as on a cluster that has never had a transaction, has to load them first.
+func (l *clusterLog) OpenTransactions(ctx context.Context, prefix string) (out []wire.OpenTx, err error) {
+	err = l.persist(ctx, func() error {
+		out, err = l.openTransactions(ctx, prefix)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("kafka: listing open transactions of %q: %w", prefix, err)
+	}
+	return out, nil
+}
+
+func (l *clusterLog) openTransactions(ctx context.Context, prefix string) (out []wire.OpenTx, err error) {
 	if err := l.dir.refresh(ctx); err != nil {
 		return nil, err
 	}
-	var out []wire.OpenTx
 	for _, addr := range l.dir.live() {
 		err := l.pool.ask(ctx, addr, func(b *sarama.Broker) error {
 			found, err := openAt(b, prefix)
@@ -204,7 +215,7 @@ func (l *clusterLog) OpenTransactions(ctx context.Context, prefix string) ([]wir
 			return err
 		})
 		if err != nil {
-			return nil, fmt.Errorf("kafka: listing open transactions of %q: %w", prefix, err)
+			return nil, err
 		}
 	}
 	return out, nil
@@ -233,6 +244,9 @@ func openAt(b *sarama.Broker, prefix string) ([]wire.OpenTx, error) {
 	}
 	var out []wire.OpenTx
 	for _, s := range states.TransactionStates {
+		if passing(s.ErrorCode) {
+			return nil, fmt.Errorf("transactional id %q: %w", s.TransactionalID, s.ErrorCode)
+		}
 		if s.ErrorCode == sarama.ErrNoError && s.TransactionStartTime >= 0 {
 			out = append(out, wire.OpenTx{ID: s.TransactionalID, Started: time.UnixMilli(s.TransactionStartTime)})
 		}
