@@ -40,6 +40,8 @@ type Layer struct {
 	late     []late
 	held     map[string]*held // commits without markers, by transactional id
 	txns     map[string]*txn
+	wrote    map[place]bool  // partitions that were in transactions
+	cleaned  map[place]int64 // where compacted ones are clean up to
 	conns    map[*layerConn]bool
 	killed   map[string]bool
 	kills    chan string
@@ -58,7 +60,7 @@ type late struct {
 func NewLayer(judged string, j faults.Judge) *Layer {
 	return &Layer{
 		Judged: judged, judge: j, closed: make(chan struct{}), kills: make(chan string, 64),
-		held: map[string]*held{}, txns: map[string]*txn{}, conns: map[*layerConn]bool{}, killed: map[string]bool{},
+		held: map[string]*held{}, txns: map[string]*txn{}, wrote: map[place]bool{}, cleaned: map[place]int64{}, conns: map[*layerConn]bool{}, killed: map[string]bool{},
 	}
 }
 

@@ -3,6 +3,7 @@ package kafkatest
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -178,5 +179,51 @@ func TestLayerRefuses(t *testing.T) {
 	ahead := &Record{Topic: b.topic, Timestamp: time.Now().Add(2 * time.Hour)}
 	if err := b.client.ProduceSync(ctx, ahead).FirstErr(); !errors.Is(err, kerr.InvalidTimestamp) {
 		t.Errorf("a time two hours ahead: %v", err)
+	}
+}
+
+// Records of an aborted transaction are cleaned away, with its marker. What its producer commits afterwards is no part of it.
+func TestLayerForgetsWhatWasCleaned(t *testing.T) {
+	b := newBehind(t, "listoffsets 1 clean")
+	topic := b.Name("compacted")
+	b.CreateTopic(topic, 1, map[string]string{"cleanup.policy": "compact"})
+	producer := func(value string) (*kgo.Client, context.Context) {
+		ctx, cancel := context.WithTimeout(b.ctx, Patience)
+		t.Cleanup(cancel)
+		client, err := kgo.NewClient(kgo.SeedBrokers(b.Brokers()...), kgo.ClientID("judged"), kgo.TransactionalID("tx"), kgo.MaxVersions(kversion.V2_8_0()), kgo.DisableClientMetrics())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(client.Close)
+		if err := errors.Join(client.BeginTransaction(), client.ProduceSync(ctx, &Record{Topic: topic, Key: []byte("k"), Value: []byte(value)}).FirstErr()); err != nil {
+			t.Fatal(err)
+		}
+		return client, ctx
+	}
+	b.Produce(topic, KV("k", "1"))
+	producer("lost")
+	q := kmsg.NewPtrInitProducerIDRequest() // its successor takes over
+	id := "tx"
+	q.TransactionalID, q.TransactionTimeoutMillis, q.ProducerID, q.ProducerEpoch = &id, 60_000, -1, -1
+	if _, err := b.ask(q); err != nil {
+		t.Fatal(err)
+	}
+	b.Produce(topic, KV("j", "1"))
+	if _, err := b.ask(kmsg.NewPtrListOffsetsRequest()); err != nil {
+		t.Fatal(err)
+	}
+	if all := b.ReadAll(topic); len(all) != 2 {
+		t.Fatalf("it is not cleaned: %d records", len(all))
+	}
+	client, ctx := producer("2")
+	if err := client.EndTransaction(ctx, kgo.TryCommit); err != nil {
+		t.Fatal(err)
+	}
+	var values []string
+	for _, r := range b.ReadCommitted(topic) {
+		values = append(values, string(r.Key)+"="+string(r.Value))
+	}
+	if want := []string{"k=1", "j=1", "k=2"}; !slices.Equal(values, want) {
+		t.Errorf("read %v, want %v", values, want)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kmsg"
+
 	"github.com/weirstream/weir/internal/faults"
 )
 
@@ -25,6 +27,7 @@ type layerConn struct {
 // An answer is what becomes of one.
 type answer struct {
 	lose, kill bool
+	fetch      *request // the request, where it is a Fetch
 }
 
 // readFrame reads a request or an answer, without its length.
@@ -119,6 +122,9 @@ func (c *layerConn) request(q *request) bool {
 
 // pass sends a request to the broker.
 func (c *layerConn) pass(q *request, to answer) bool {
+	if _, ok := q.body.(*kmsg.FetchRequest); ok {
+		to.fetch = q
+	}
 	c.mu.Lock()
 	c.waiting = append(c.waiting, to)
 	c.mu.Unlock()
@@ -150,6 +156,9 @@ func (c *layerConn) down() {
 		to := c.waiting[0]
 		c.waiting = c.waiting[1:]
 		c.mu.Unlock()
+		if to.fetch != nil {
+			frame = c.l.withoutCleaned(to.fetch, frame)
+		}
 		if !c.say(frame, to) {
 			return
 		}

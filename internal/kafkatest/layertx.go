@@ -35,6 +35,9 @@ func (l *Layer) instead(q *request, to *layerListener) []byte {
 	case *kmsg.InitProducerIDRequest:
 		return l.init(q, b, to)
 	case *kmsg.AddPartitionsToTxnRequest:
+		l.mu.Lock()
+		l.wroteLocked(b)
+		l.mu.Unlock()
 		if l.begin(b.TransactionalID) {
 			return nil
 		}
@@ -101,6 +104,7 @@ func (l *Layer) clean(due bool) {
 	if !open {
 		l.fake.ApplyRetention()
 		l.fake.Compact()
+		l.cleanedTo()
 		l.dirty = false
 	}
 }
