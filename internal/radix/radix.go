@@ -84,11 +84,17 @@ func order(list []Item, key func(i uint32) []byte, depth int) {
 	first := key(list[0].ID)
 	depth = len(first)
 	for _, l := range list[1:] {
-		depth = common(first, key(l.ID), depth)
+		depth = Common(first, key(l.ID), depth)
 	}
 	for i := range list {
 		list[i].Head = Head(key(list[i].ID)[depth:])
 	}
+	ByHead(list, key, depth)
+}
+
+// ByHead is [By] for items whose heads are there: each is [Head] of what follows the first depth bytes of its key, which all keys share. Of most keys no
+// more is looked at. Items come in the order of their IDs.
+func ByHead(list []Item, key func(id uint32) []byte, depth int) {
 	Sort(list)
 	for i := 0; i < len(list); {
 		j := i + 1
@@ -129,8 +135,8 @@ func equal(list []Item, key func(i uint32) []byte, depth int) {
 	}
 }
 
-// common is how many bytes a and b share, at most most.
-func common(a, b []byte, most int) int {
+// Common is how many bytes a and b share, at most most, which a has.
+func Common(a, b []byte, most int) int {
 	most = min(most, len(b))
 	if bytes.Equal(a[:most], b[:most]) {
 		return most
