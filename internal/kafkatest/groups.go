@@ -57,6 +57,25 @@ func (b *Broker) Members(group string) []string {
 	return ids
 }
 
+// Assigned is what the members of a group have been given, by the names that Members uses and by topic.
+func (b *Broker) Assigned(group string) map[string]map[string][]int32 {
+	b.t.Helper()
+	all := map[string]map[string][]int32{}
+	for _, m := range b.group(group).Members {
+		name := m.MemberID
+		if m.InstanceID != nil {
+			name = *m.InstanceID
+		}
+		all[name] = map[string][]int32{}
+		if c, ok := m.Assigned.AsConsumer(); ok {
+			for _, t := range c.Topics {
+				all[name][t.Topic] = t.Partitions
+			}
+		}
+	}
+	return all
+}
+
 func (b *Broker) group(group string) kadm.DescribedGroup {
 	b.t.Helper()
 	ctx, cancel := b.within()

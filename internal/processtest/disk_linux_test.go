@@ -32,6 +32,34 @@ func TestFullDisk(t *testing.T) {
 	w.finish(a)
 }
 
+// The disk of one of three members fills up: it ends by itself and says why, and the others have its tasks and count on, exactly. On the full disk it ends
+// again, and they go on; with room it takes tasks as before.
+func TestFullDiskOfOneOfThree(t *testing.T) {
+	needGroup(t)
+	w := newWorld(t)
+	disk := smallDisk(t, 16<<20)
+	a, others := w.memberOn("a", filepath.Join(disk, "a")), []*member{w.member("b"), w.member("c")}
+	w.members(3)
+	w.send()
+	w.awaitCounted()
+	w.works(a)
+	free := fill(t, filepath.Join(disk, "ballast"), 256<<10)
+	w.sendNew(120_000) // a quarter of them or more are its own
+	a.ends(state.ErrDiskFull)
+	w.members(2)
+	w.send()
+	w.awaitCounted()
+	a.start()
+	a.ends(state.ErrDiskFull)
+	w.send()
+	w.awaitCounted()
+	free()
+	a.start()
+	w.works(a)
+	w.send()
+	w.finish(append(others, a)...)
+}
+
 // sendNew puts in each of so many new words once: every one is a row of state more.
 func (w *world) sendNew(n int) {
 	w.t.Helper()

@@ -113,6 +113,19 @@ func (w *world) members(n int) {
 	w.broker.Eventually(fmt.Sprint(n, " members"), func() bool { return len(w.broker.Members(w.app)) == n })
 }
 
+// works waits until a member has tasks that count.
+func (w *world) works(m *member) {
+	w.t.Helper()
+	w.broker.Eventually(m.name+" has tasks", func() bool {
+		for topic := range w.broker.Assigned(w.app)[m.name] {
+			if strings.HasSuffix(topic, "-repartition") {
+				return true
+			}
+		}
+		return false
+	})
+}
+
 // A member is a process that counts, one after the other with the same instance and state.
 type member struct {
 	w    *world
