@@ -65,7 +65,7 @@ func (c *cursor) behindLocked() bool { return c.high < 0 || c.next < c.end() }
 func (c *cursor) Next(ctx context.Context) (*wire.Batch, error) {
 	var quiet <-chan time.Time
 	for {
-		b, err := c.poll()
+		b, err := c.poll(false)
 		if b != nil || err != nil {
 			return b, err
 		}
@@ -77,9 +77,9 @@ func (c *cursor) Next(ctx context.Context) (*wire.Batch, error) {
 		select {
 		case <-c.news:
 		case <-quiet:
-			return c.state(true), nil
+			return c.poll(true)
 		case <-ctx.Done():
-			if b, err := c.poll(); b != nil || err != nil {
+			if b, err := c.poll(false); b != nil || err != nil {
 				return b, err
 			}
 			return nil, context.Cause(ctx)
@@ -87,8 +87,9 @@ func (c *cursor) Next(ctx context.Context) (*wire.Batch, error) {
 	}
 }
 
-// poll is what is at hand: a batch, an error, news, or nothing.
-func (c *cursor) poll() (*wire.Batch, error) {
+// poll is what is at hand: a batch, an error, news, or nothing; anyway what is known, if it is no news. All is looked at under one lock: what
+// is known has the place behind the batches that are queued, and for whoever heard of it before them they would be done.
+func (c *cursor) poll(anyway bool) (*wire.Batch, error) {
 	c.reads.mu.Lock()
 	defer c.reads.mu.Unlock()
 	if len(c.queue) > 0 {
@@ -104,16 +105,10 @@ func (c *cursor) poll() (*wire.Batch, error) {
 	if c.closed {
 		return nil, errClosed
 	}
-	return c.stateLocked(false), nil
+	return c.stateLocked(anyway), nil
 }
 
-// state is an empty batch with what is known of the partition, or nil when it is no news and not wanted anyway.
-func (c *cursor) state(anyway bool) *wire.Batch {
-	c.reads.mu.Lock()
-	defer c.reads.mu.Unlock()
-	return c.stateLocked(anyway)
-}
-
+// stateLocked is an empty batch with what is known of the partition, or nil when it is no news and not wanted anyway. Nothing is queued.
 func (c *cursor) stateLocked(anyway bool) *wire.Batch {
 	if c.high < 0 && !anyway || !anyway && c.seen.Next == c.next && c.seen.High == c.high && c.seen.Stable == c.stable {
 		return nil
