@@ -9,8 +9,16 @@ import (
 	"github.com/weirstream/weir/internal/wire"
 )
 
-// A restored is the outcome of restoring tasks that were assigned while others run.
+// A restoring is a restore of tasks that were assigned while others run. A task that was taken away and given back meanwhile is in two of them: the first
+// has read what was committed before somebody else had it.
+type restoring struct {
+	cancel  context.CancelFunc
+	revoked bool // one of its tasks was taken away, so it was cancelled
+}
+
+// A restored is its outcome.
 type restored struct {
+	of    *restoring
 	refs  []taskRef
 	saved *saved
 	err   error
@@ -85,13 +93,14 @@ func (s *session) restore(refs []taskRef) error {
 	}
 	s.standbys.claim(refs)
 	ctx, cancel := context.WithCancel(s.ctx)
+	of := &restoring{cancel: cancel}
 	for _, t := range refs {
-		s.making[t.name()] = cancel
+		s.making[t.name()] = of
 	}
 	do := func() {
 		defer cancel()
 		saved, err := s.commits.recover(ctx, refs)
-		s.post(event{restored: &restored{refs, saved, err}})
+		s.post(event{restored: &restored{of, refs, saved, err}})
 	}
 	if !s.threaded {
 		do()
@@ -103,15 +112,17 @@ func (s *session) restore(refs []taskRef) error {
 
 // take starts restored tasks, unless they were revoked meanwhile.
 func (s *session) take(r *restored) error {
-	refs := slices.DeleteFunc(slices.Clone(r.refs), func(t taskRef) bool { return s.making[t.name()] == nil })
-	for _, t := range r.refs {
+	refs := slices.DeleteFunc(slices.Clone(r.refs), func(t taskRef) bool { return s.making[t.name()] != r.of })
+	for _, t := range refs {
 		delete(s.making, t.name())
 	}
 	defer s.standbys.reconcile()
-	if len(refs) == 0 {
+	switch {
+	case len(refs) == 0:
 		return nil
-	}
-	if r.err != nil {
+	case r.err != nil && r.of.revoked:
+		return s.restore(refs) // they were restored with one that was taken away
+	case r.err != nil:
 		return &errRecover{r.err}
 	}
 	return s.addTasks(refs, r.saved)
@@ -124,8 +135,9 @@ func (s *session) revoke(parts []wire.TopicPartition) {
 		if !intersects(t.partitions, parts) {
 			continue
 		}
-		if cancel := s.making[t.name()]; cancel != nil {
-			cancel()
+		if of := s.making[t.name()]; of != nil {
+			of.revoked = true
+			of.cancel()
 			delete(s.making, t.name())
 		}
 		if r := s.tasks[t.sub][t.partition]; r != nil {

@@ -36,12 +36,12 @@ type session struct {
 	runners  []*runner          // those that run; changed by the loop under mu
 	tasks    map[*Sub][]*runner // by partition
 	counts   map[*Sub]int
-	wide     map[*Source]int               // how many partitions each source has
-	refs     []taskRef                     // all tasks of the plan
-	owned    []taskRef                     // this process's, at the start of the session
-	making   map[string]context.CancelFunc // tasks that are being restored, by name
-	standbys *standbys                     // nil without a cluster
-	over     map[*Sub]*atomic.Int32        // how many of a sub-topology's outboxes hold too much
+	wide     map[*Source]int        // how many partitions each source has
+	refs     []taskRef              // all tasks of the plan
+	owned    []taskRef              // this process's, at the start of the session
+	making   map[string]*restoring  // tasks that are being restored, by name
+	standbys *standbys              // nil without a cluster
+	over     map[*Sub]*atomic.Int32 // how many of a sub-topology's outboxes hold too much
 
 	topics       map[string]wire.Topic // internal ones
 	sourceTopics map[string]wire.Topic
@@ -86,7 +86,7 @@ type event struct {
 // newSession makes the tasks as the last commit says and starts them.
 func newSession(ctx context.Context, a *App, b *base, threaded bool) (s *session, err error) {
 	s = &session{app: a, plan: a.plan, config: a.config, base: b, threaded: threaded, events: newQueue[event](),
-		tasks: map[*Sub][]*runner{}, counts: map[*Sub]int{}, wide: map[*Source]int{}, making: map[string]context.CancelFunc{}, over: map[*Sub]*atomic.Int32{}}
+		tasks: map[*Sub][]*runner{}, counts: map[*Sub]int{}, wide: map[*Source]int{}, making: map[string]*restoring{}, over: map[*Sub]*atomic.Int32{}}
 	s.mu.paused = map[string]error{}
 	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	made := context.AfterFunc(ctx, s.cancel) // while tasks are made, what they ask of the outside ends with ctx; later they are finished first
