@@ -98,7 +98,7 @@ func (a *App) run(ctx context.Context) (err error) {
 				err = errors.Join(err, base.stand(false))
 			}
 		}
-		if errors.Is(err, wire.ErrFenced) {
+		if errors.Is(err, wire.ErrFenced) && !(opened && s.outlived(time.Now())) {
 			if fenced++; fenced > 1 || !Recoverable(err) { // the group gave the seat to the other one
 				return fmt.Errorf("%w: another process uses instance id %q of app %s: give each process an Instance, or a StateDir, of its own: %w",
 					ErrFenced, base.instance, a.plan.App, err)

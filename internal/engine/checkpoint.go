@@ -33,6 +33,7 @@ func (s *session) begin() {
 	s.n++
 	s.early = false
 	cp := &checkpoint{n: s.n, wait: map[*runner]bool{}, begun: time.Now()}
+	s.cuts = [2]time.Time{cp.begun, s.cuts[0]}
 	s.inflight = cp
 	for _, r := range s.runners {
 		cp.wait[r] = true
@@ -43,6 +44,16 @@ func (s *session) begin() {
 	if len(s.runners) == 0 {
 		s.commit(cp)
 	}
+}
+
+// outlived reports whether a transaction of the session may have been open for as long as it may be: the cluster has ended it then, which looks as if
+// another process had taken the id. The records of a checkpoint begin at the barrier before its own.
+func (s *session) outlived(now time.Time) bool {
+	since := s.cuts[0]
+	if s.inflight != nil {
+		since = s.cuts[1]
+	}
+	return now.Sub(since) >= s.config.TransactionTimeout
 }
 
 // overdue is the error of a checkpoint whose barrier some task has not passed for too long: it names them.

@@ -51,9 +51,10 @@ type session struct {
 	followers    []*follower                // of global tables
 	releasing    []wire.TopicPartition      // revoked, and not yet given up
 
-	n        uint64      // the last checkpoint begun
-	inflight *checkpoint // not committed yet
-	early    bool        // another one is wanted soon
+	n        uint64       // the last checkpoint begun
+	cuts     [2]time.Time // when it was, and the one before it
+	inflight *checkpoint  // not committed yet
+	early    bool         // another one is wanted soon
 	draining draining
 	gauges   gauges
 	changed  error  // why it ends at the next checkpoint, for another session
@@ -120,6 +121,7 @@ func newSession(ctx context.Context, a *App, b *base, threaded bool) (s *session
 		return s, err
 	}
 	s.n, s.mu.committed = saved.n, saved.n
+	s.cuts = [2]time.Time{time.Now(), time.Now()}
 	if s.threaded {
 		s.workers = newWorkers(s.config.Workers)
 	}
