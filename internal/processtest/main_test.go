@@ -20,7 +20,11 @@ func TestMain(m *testing.M) {
 	if os.Getenv("WEIR_TEST_MEMBER") == "" {
 		os.Exit(m.Run())
 	}
-	if err := count(); err != nil {
+	program := count
+	if os.Getenv("WEIR_TEST_PROGRAM") == "fleet" {
+		program = serve
+	}
+	if err := program(); err != nil {
 		fmt.Fprintln(os.Stderr, os.Getenv("WEIR_TEST_MEMBER"), err)
 		os.Exit(1)
 	}

@@ -38,6 +38,11 @@ func needGroup(t *testing.T) {
 }
 
 func newWorld(t *testing.T, options ...kafkatest.Option) *world {
+	return newWorldOf(t, partitions, options...)
+}
+
+// newWorldOf has topics of so many partitions.
+func newWorldOf(t *testing.T, partitions int, options ...kafkatest.Option) *world {
 	w := &world{t: t, broker: kafkatest.Start(t, options...)}
 	w.app = w.broker.Name("counts")
 	w.broker.CreateTopic(w.app+"-in", partitions, nil)
@@ -131,8 +136,10 @@ type member struct {
 	w    *world
 	name string
 	dir  string
+	env  []string // what its program is told beside
 	cmd  *exec.Cmd
 	said bytes.Buffer // by the process that is up, or was last
+	out  io.Writer    // what it prints
 }
 
 func (w *world) member(name string) *member {
@@ -141,6 +148,13 @@ func (w *world) member(name string) *member {
 
 // memberOn has its state in dir.
 func (w *world) memberOn(name, dir string) *member {
+	m := w.down(name, dir)
+	m.start()
+	return m
+}
+
+// down is a member that is not started yet.
+func (w *world) down(name, dir string) *member {
 	m := &member{w: w, name: name, dir: dir}
 	w.t.Cleanup(func() {
 		if m.cmd != nil {
@@ -153,7 +167,6 @@ func (w *world) memberOn(name, dir string) *member {
 			_ = m.cmd.Wait()
 		}
 	})
-	m.start()
 	return m
 }
 
@@ -162,6 +175,8 @@ func (m *member) start() {
 	m.cmd = exec.Command(os.Args[0], "-test.run=none")
 	m.cmd.Env = append(os.Environ(), "WEIR_TEST_MEMBER="+m.name, "WEIR_TEST_APP="+m.w.app, "WEIR_TEST_DIR="+m.dir,
 		"WEIR_TEST_BROKERS="+strings.Join(m.w.broker.Brokers(), ","))
+	m.cmd.Env = append(m.cmd.Env, m.env...)
+	m.cmd.Stdout = m.out
 	m.said.Reset()
 	m.cmd.Stderr = io.MultiWriter(os.Stderr, &m.said)
 	if err := m.cmd.Start(); err != nil {
