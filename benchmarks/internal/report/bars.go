@@ -14,6 +14,7 @@ type Bar struct {
 	Base         string  // group of weir's row when it is another one
 	Times        float64 // at least; 0 means Most counts
 	Most         float64 // weir's own cost, at most
+	Above        string  // group of weir's row from which on Most counts
 }
 
 // Bars writes how the suites stand to the goals.
@@ -25,7 +26,11 @@ func Bars(w io.Writer, suites []*Suite, bars []Bar) {
 		case !ok:
 			fmt.Fprintf(w, "| %s | not measured | |\n", b.Goal)
 		case b.Times > 0:
-			fmt.Fprintf(w, "| %s | %.1f× | %s |\n", b.Goal, value, verdict(value >= b.Times))
+			digits := 1
+			if b.Times < 1 {
+				digits = 2
+			}
+			fmt.Fprintf(w, "| %s | %.*f× | %s |\n", b.Goal, digits, value, verdict(value >= b.Times))
 		default:
 			fmt.Fprintf(w, "| %s | %s | %s |\n", b.Goal, number(value), verdict(value <= b.Most))
 		}
@@ -46,6 +51,11 @@ func (b Bar) measured(suites []*Suite) (float64, bool) {
 		base = b.Group
 	}
 	weir, ok := cost(suites, b.Suite, base, "weir")
+	if ok && b.Above != "" {
+		var above float64
+		above, ok = cost(suites, b.Suite, b.Above, "weir")
+		weir -= above
+	}
 	if !ok || b.Times == 0 {
 		return weir, ok
 	}

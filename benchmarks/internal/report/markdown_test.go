@@ -59,16 +59,23 @@ func TestReadFollowsTheOrder(t *testing.T) {
 func TestBars(t *testing.T) {
 	s := &Suite{Name: "peers", Groups: []Group{
 		{Name: "pass, exactly-once", Rows: []Row{{System: "weir", Runs: []Run{{Cost: 100}}}, {System: "slow", Runs: []Run{{Cost: 450}}}, {System: "failed", Failed: "no"}}},
+		{Name: "calm, exactly-once", Rows: []Row{{System: "weir", Runs: []Run{{Cost: 60}}}}},
 	}}
 	var out strings.Builder
 	Bars(&out, []*Suite{s}, []Bar{
 		{Goal: "four", Suite: "peers", Group: "pass, exactly-once", Other: "slow", Times: 4},
 		{Goal: "five", Suite: "peers", Group: "pass", Other: "slow", Times: 5},
 		{Goal: "own", Suite: "peers", Group: "pass", Most: 99},
+		{Goal: "above", Suite: "peers", Group: "pass", Above: "calm", Most: 40},
+		{Goal: "above by less", Suite: "peers", Group: "pass", Above: "calm", Most: 39},
+		{Goal: "above what is absent", Suite: "peers", Group: "pass", Above: "storm", Most: 39},
+		{Goal: "below one", Suite: "peers", Group: "calm", Other: "weir", Base: "pass", Times: 0.6},
 		{Goal: "failed", Suite: "peers", Group: "pass", Other: "failed", Times: 1},
 		{Goal: "absent", Suite: "other", Group: "pass", Other: "slow", Times: 1},
 	})
-	for _, want := range []string{"| four | 4.5× | met |", "| five | 4.5× | **missed** |", "| own | 100 | **missed** |", "| failed | not measured |", "| absent | not measured |"} {
+	for _, want := range []string{"| four | 4.5× | met |", "| five | 4.5× | **missed** |", "| own | 100 | **missed** |",
+		"| above | 40.0 | met |", "| above by less | 40.0 | **missed** |", "| above what is absent | not measured |", "| below one | 0.60× | met |",
+		"| failed | not measured |", "| absent | not measured |"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
 		}
