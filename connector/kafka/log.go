@@ -22,13 +22,14 @@ type clusterLog struct {
 	closing sync.Once
 	mu      struct {
 		sync.Mutex
-		coordinators map[string]string // of groups; "" is not known
+		coordinators map[string]string        // of groups; "" is not known
+		unanswered   map[string]wire.Identity // who sent the last plain commit that got no answer, by group
 	}
 }
 
 func newLog(d *dialer, dir *directory, app string) *clusterLog {
 	l := &clusterLog{dialer: d, app: app, dir: dir, pool: &pool{dialer: d}, reads: newReads(d, dir)}
-	l.mu.coordinators = make(map[string]string)
+	l.mu.coordinators, l.mu.unanswered = make(map[string]string), make(map[string]wire.Identity)
 	return l
 }
 

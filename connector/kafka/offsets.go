@@ -86,6 +86,9 @@ func (l *clusterLog) CommitPlain(ctx context.Context, who wire.Identity, at []wi
 		return l.atGroup(ctx, who.Group, func(b *sarama.Broker) error {
 			answer, err := b.CommitOffset(request)
 			if err != nil {
+				l.mu.Lock()
+				l.mu.unanswered[who.Group] = who // even where it did not leave, as far as anybody can tell
+				l.mu.Unlock()
 				return err
 			}
 			for topic, partitions := range answer.Errors {
@@ -102,6 +105,14 @@ func (l *clusterLog) CommitPlain(ctx context.Context, who wire.Identity, at []wi
 		return fmt.Errorf("kafka: committing positions of group %q: %w", who.Group, err)
 	}
 	return nil
+}
+
+// Unanswered is described at wire.Offsets.
+func (l *clusterLog) Unanswered(who wire.Identity) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	was, any := l.mu.unanswered[who.Group]
+	return any && was == who
 }
 
 // optional is a nullable string of the protocol.

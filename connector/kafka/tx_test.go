@@ -472,6 +472,44 @@ func TestRule17NothingIsOpenedForNothing(t *testing.T) {
 	}
 }
 
+// A plain commit whose answer is lost is sent again, and what was sent first may still come: that is remembered of the one who sent it, by itself and by way of a
+// checkpoint that wrote nothing.
+func TestPlainCommitWithoutAnAnswer(t *testing.T) {
+	for name, commit := range map[string]func(r *txRig, topic string) error{
+		"plain":      func(r *txRig, topic string) error { return r.log.CommitPlain(r.ctx, r.who, r.at(topic, 1)) },
+		"checkpoint": func(r *txRig, topic string) error { return r.tx.Commit(r.ctx, 2, r.who, r.at(topic, 1)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := fake(t)
+			r := newTxRig(t, c.ListenAddrs()...)
+			topic := r.topic(1)
+			if err := r.tx.Commit(r.ctx, 1, r.who, r.at(topic, 0)); err != nil {
+				t.Fatal(err)
+			}
+			if r.log.Unanswered(r.who) {
+				t.Error("a commit that was answered is held to be unanswered")
+			}
+			lost := false
+			c.ControlKey(int16(kmsg.OffsetCommit), func(kmsg.Request) (kmsg.Response, error, bool) {
+				c.KeepControl()
+				if lost {
+					return nil, nil, false
+				}
+				lost = true
+				return nil, errors.New("cut"), true
+			})
+			if err := commit(r, topic); err != nil {
+				t.Fatal(err)
+			}
+			later := r.who
+			later.Generation++
+			if now := r.group(topic); now != 1 || !r.log.Unanswered(r.who) || r.log.Unanswered(later) {
+				t.Errorf("the group is at %d; unanswered: %v, and in the next generation %v", now, r.log.Unanswered(r.who), r.log.Unanswered(later))
+			}
+		})
+	}
+}
+
 // An outcome whose answer is lost is asked for again, with the same id and epoch: committed once.
 func TestOutcomeLostAnswerIsAskedAgain(t *testing.T) {
 	for _, done := range []bool{true, false} {

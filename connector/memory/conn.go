@@ -19,6 +19,8 @@ type conn struct {
 	parted bool // nothing comes from the cluster
 	unsaid bool // nor gets to it
 	joined []*membership
+
+	unanswered map[string]wire.Identity // who sent the last plain commit without an answer, by group; guarded by c.mu
 }
 
 var _ wire.Log = (*conn)(nil)
@@ -56,9 +58,17 @@ var atOnce context.Context
 // send sends a request until it has an answer. While the answer is errPending it asks again, which lets delayed requests and markers
 // come to pass; when nothing is delayed it waits until ctx ends. atOnce does not wait.
 func (cn *conn) send(ctx context.Context, r faults.Request, op func(b *broker, late bool) error) error {
+	return cn.sendOrLose(ctx, r, op, func() {})
+}
+
+// sendOrLose is send for a request of which it matters whether an answer was lost. onLost is called with the cluster locked.
+func (cn *conn) sendOrLose(ctx context.Context, r faults.Request, op func(b *broker, late bool) error, onLost func()) error {
 	for lost := 0; ; {
 		b := cn.enter(r)
 		err := b.request(cn, r, func(late bool) error { return op(b, late) })
+		if errors.Is(err, faults.ErrLost) {
+			onLost()
+		}
 		var change <-chan struct{}
 		if errors.Is(err, errPending) && len(b.later) == 0 {
 			change = b.change()

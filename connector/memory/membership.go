@@ -179,7 +179,7 @@ func (m *membership) Rejoin() {
 	switch {
 	case m.off != nil:
 		m.off.rejoins = true
-	case m.seat != nil && !m.done:
+	case m.seat != nil && !m.done && !m.cn.dead:
 		b.markReleased(m.seat.group)
 	}
 }

@@ -47,14 +47,28 @@ func (cn *conn) Settled(ctx context.Context, name string, of []wire.TopicPartiti
 
 // CommitPlain is described at wire.Offsets.
 func (cn *conn) CommitPlain(ctx context.Context, who wire.Identity, at []wire.Position) error {
-	return cn.call(ctx, faults.Request{Kind: faults.OffsetCommit, ID: who.Group}, func(b *broker) error {
+	commit := func(b *broker, _ bool) error {
 		g, err := b.committer(who, at)
 		if err != nil {
 			return err
 		}
 		g.commit(g.append(), at)
 		return nil
+	}
+	return cn.sendOrLose(ctx, faults.Request{Kind: faults.OffsetCommit, ID: who.Group}, commit, func() {
+		if cn.unanswered == nil {
+			cn.unanswered = map[string]wire.Identity{}
+		}
+		cn.unanswered[who.Group] = who
 	})
+}
+
+// Unanswered is described at wire.Offsets.
+func (cn *conn) Unanswered(who wire.Identity) bool {
+	cn.c.mu.Lock()
+	defer cn.c.mu.Unlock()
+	was, any := cn.unanswered[who.Group]
+	return any && was == who
 }
 
 // List is described at wire.Offsets.

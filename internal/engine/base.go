@@ -26,6 +26,7 @@ type base struct {
 	stay     bool   // keep the seat for a restart
 	instance string // names this process in transactional ids
 	static   string // the same as group.instance.id; "" when the name is not kept
+	numbered uint64 // the greatest number that a checkpoint has had here, committed or not: none is given twice
 }
 
 // open connects and opens the database.

@@ -32,7 +32,8 @@ type kafkaLog struct {
 	tx    wire.Transactions // nil when nothing needs one
 	plain wire.Writer       // nil under ExactlyOnce
 	batch state.Batch
-	sent  map[wire.TopicPartition]wire.Committed // what was committed last
+	sent  map[wire.TopicPartition]wire.Committed // what was committed last; empty where that may not be so any more
+	doubt bool                                   // sent may not be what the group has: see doubts
 	stop  context.CancelFunc
 
 	touched atomic.Int64 // partitions that the last commit wrote to; the loop reads it while the next one is under way
@@ -79,6 +80,7 @@ type loggedTask struct {
 	offsets []int64              // next offset of each changelog after the last committed delta
 	value   []byte
 	told    bool // the formats of its stores are in the tasks topic
+	tells   bool // its records are kept up to date: the group does not keep all that they say, or may forget it while there is state
 }
 
 // openKafkaLog joins the group, fences what is left of earlier lives, and takes the transactional ids.
@@ -304,7 +306,7 @@ func (l *kafkaLog) equip(r *runner, next uint64) (err error) {
 	t := l.task(r.name)
 	t.outs, t.record = nil, nil
 	r.logged = t
-	if l.s.hasRecord(r.sub) {
+	if t.tells = l.s.hasRecord(r.sub); t.tells {
 		if t.record, err = r.env.Appender.To(r.env.Context, l.s.plan.tasksTopic()); err != nil {
 			return fmt.Errorf("task %s: %w", r.name, err)
 		}
@@ -328,8 +330,9 @@ func (l *kafkaLog) write(r *runner, cut *task.Cut, handles []connector.Handle) e
 	t := r.logged
 	now := l.s.now()
 	p := int32(r.t.Partition)
-	if t.mustTell(cut, handles) {
-		if err := l.writeRecord(r, cut, handles, now); err != nil {
+	doubted := l.tx != nil && l.s.config.Guarantee != AtMostOnce && l.doubts()
+	if t.mustTell(cut, handles, doubted) {
+		if err := l.writeRecord(r, cut, handles, doubted, now); err != nil {
 			return err
 		}
 	}
@@ -360,25 +363,30 @@ func (l *kafkaLog) write(r *runner, cut *task.Cut, handles []connector.Handle) e
 
 // mustTell reports whether the task's record is part of a checkpoint. It outlives the group's positions, which expire: so whenever state has
 // changed. It has what the group does not keep: positions of other sources, when they have moved, and handles of sinks outside the log. A
-// checkpoint that changes none of it opens no transaction for a record.
-func (t *loggedTask) mustTell(cut *task.Cut, handles []connector.Handle) bool {
+// checkpoint that changes none of it opens no transaction for a record. As long as positions are doubted it has all of them that have moved.
+func (t *loggedTask) mustTell(cut *task.Cut, handles []connector.Handle, doubted bool) bool {
 	changed := slices.ContainsFunc(cut.Deltas, func(d *overlay.Delta) bool { return d.Len() > 0 })
-	moved := t.record != nil && !slices.Equal(t.at, cut.Positions)
+	moved := (t.tells || doubted) && !slices.Equal(t.at, cut.Positions)
 	if changed || moved {
 		t.at = slices.Clone(cut.Positions)
 	}
+	t.tells = t.tells || changed || hasHandle(handles)
 	return changed || moved || hasHandle(handles)
 }
 
 // writeRecord puts a task's record into the tasks topic.
-func (l *kafkaLog) writeRecord(r *runner, cut *task.Cut, handles []connector.Handle, now int64) (err error) {
+func (l *kafkaLog) writeRecord(r *runner, cut *task.Cut, handles []connector.Handle, doubted bool, now int64) (err error) {
 	t := r.logged
 	if t.record == nil {
 		if t.record, err = r.env.Appender.To(r.env.Context, l.s.plan.tasksTopic()); err != nil {
 			return &errRecover{fmt.Errorf("task %s: %w", r.name, err)}
 		}
 	}
-	t.value = recordOf(&prepared{r: r, cut: cut, handles: handles}).append(t.value[:0])
+	rec := recordOf(&prepared{r: r, cut: cut, handles: handles})
+	if doubted {
+		rec.doubt(cut)
+	}
+	t.value = rec.append(t.value[:0])
 	t.record.Append(0, now, []byte(r.name), t.value, nil)
 	return nil
 }
@@ -404,7 +412,9 @@ func (l *kafkaLog) commit(ctx context.Context, cp *checkpoint) error {
 	}
 	positions := l.positions(cp, ends)
 	l.touched.Store(int64(len(ends) + len(positions)))
-	if err := l.end(ctx, cp.n, positions); err != nil {
+	err := l.end(ctx, cp.n, positions)
+	l.askWhereDoubted()
+	if err != nil {
 		return err
 	}
 	for _, p := range positions {
@@ -448,9 +458,11 @@ func (l *kafkaLog) positions(cp *checkpoint, ends map[wire.TopicPartition]int64)
 	if l.s.config.Guarantee == AtMostOnce {
 		return nil // they were committed before
 	}
+	l.sayAnew()
 	var unmoved *wire.Position
 	for _, part := range cp.parts {
 		r := part.r
+		l.s.base.numbered = max(l.s.base.numbered, r.number(part.cut))
 		for i, st := range r.sub.Stores {
 			if st.Source != nil {
 				r.logged.offsets[i] = max(r.logged.offsets[i], placeInSource(st, r.t.Partition, part.cut.Positions[st.Source.Input]))

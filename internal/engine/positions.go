@@ -17,7 +17,7 @@ func (s *session) positionsOf(r *runner, cut *task.Cut) (out []wire.Position) {
 			continue
 		}
 		for i, to := range in.offsets(r.t.Partition, string(pos)) {
-			m := metadata{n: cut.N, mark: cut.Marks[in.input], upstream: cut.Upstream[in.input]}
+			m := metadata{n: r.number(cut), mark: cut.Marks[in.input], upstream: cut.Upstream[in.input]}
 			if len(out) == 0 {
 				m.changelogs, m.logs = r.logged.targets(r.sub), s.logIDs[r.sub]
 			}
@@ -57,7 +57,7 @@ func (s *session) changelogPositions(r *runner, cut *task.Cut) (out []wire.Posit
 	for i, st := range r.sub.Stores {
 		if st.Changelog {
 			topic := s.plan.changelogTopic(st.Name)
-			m := metadata{n: cut.N, mark: task.NewMark(), topic: s.topics[topic].ID}
+			m := metadata{n: r.number(cut), mark: task.NewMark(), topic: s.topics[topic].ID}
 			out = append(out, wire.Position{
 				TopicPartition: wire.TopicPartition{Topic: topic, Partition: int32(r.t.Partition)},
 				Committed:      wire.Committed{Offset: r.logged.offsets[i], Metadata: m.String()},
@@ -102,10 +102,16 @@ func (s *session) committable(sub *Sub) (out []committableInput) {
 // exchangePosition is a position in an exchange's topic.
 func exchangePosition(offset int64) string { return strconv.FormatInt(offset, 10) }
 
-// saidOf is what the group's positions say of a task: where its inputs go on, and the places in its changelogs.
-func (s *session) saidOf(t taskRef, committed map[wire.TopicPartition]wire.Committed) (*taskRecord, targets, error) {
-	rec := &taskRecord{}
-	var to targets
+// said is what the group's positions say of a task: where its inputs go on, and the places in its changelogs.
+type said struct {
+	*taskRecord
+	to  targets
+	toN uint64 // the checkpoint that says where these places are
+}
+
+// saidOf reads it.
+func (s *session) saidOf(t taskRef, committed map[wire.TopicPartition]wire.Committed) (*said, error) {
+	rec := &said{taskRecord: &taskRecord{}}
 	for _, in := range s.committable(t.sub) {
 		var offsets []wire.TopicOffset
 		mark := task.NewMark()
@@ -118,12 +124,14 @@ func (s *session) saidOf(t taskRef, committed map[wire.TopicPartition]wire.Commi
 			}
 			m, err := parseMetadata(c.Metadata)
 			if err != nil {
-				return nil, nil, err
+				return nil, err
 			}
 			if len(m.changelogs) > 0 {
-				to = m.changelogs
 				if err := s.checkLogs(t, m.logs); err != nil {
-					return nil, nil, err
+					return nil, err
+				}
+				if rec.to == nil || m.n >= rec.toN { // another input may have said so once, and have been moved back to it
+					rec.to, rec.toN = m.changelogs, m.n
 				}
 			}
 			if len(m.upstream) > 0 {
@@ -140,25 +148,35 @@ func (s *session) saidOf(t taskRef, committed map[wire.TopicPartition]wire.Commi
 			rec.inputs = append(rec.inputs, inputRecord{in.name, connector.Position(in.position(t.partition, offsets)), mark, upstream, ids})
 		}
 	}
-	if len(to) > 0 {
-		return rec, to, nil
+	if len(rec.to) > 0 {
+		return rec, nil
 	}
-	to = targets{}
+	return rec, s.placesOf(t, committed, rec)
+}
+
+// placesOf are those in the changelogs of a task that has no position of its own.
+func (s *session) placesOf(t taskRef, committed map[wire.TopicPartition]wire.Committed, rec *said) error {
+	rec.to = targets{}
 	for _, st := range t.sub.Stores {
 		tp := wire.TopicPartition{Topic: s.plan.changelogTopic(st.Name), Partition: int32(t.partition)}
-		if c, ok := committed[tp]; ok {
-			to[storeTag(st.Name)] = c.Offset
-			m, err := parseMetadata(c.Metadata)
-			if err != nil {
-				return nil, nil, err
-			}
-			rec.n = max(rec.n, m.n)
-			if now := s.topics[tp.Topic].ID; m.topic != "" && now != "" && escapeID.Replace(now) != m.topic {
-				return nil, nil, madeAnew("changelog "+tp.Topic, m.topic, now, "")
-			}
+		c, ok := committed[tp]
+		if !ok {
+			continue
 		}
+		m, err := parseMetadata(c.Metadata)
+		if err != nil {
+			return err
+		}
+		if now := s.topics[tp.Topic].ID; m.topic != "" && now != "" && escapeID.Replace(now) != m.topic {
+			return madeAnew("changelog "+tp.Topic, m.topic, now, "")
+		}
+		if len(rec.to) == 0 || m.n < rec.toN {
+			rec.toN = m.n
+		}
+		rec.to[storeTag(st.Name)] = c.Offset
+		rec.n = max(rec.n, m.n)
 	}
-	return rec, to, nil
+	return nil
 }
 
 // changelogsOf are the changelog partitions of a task, in the order of its stores.

@@ -18,13 +18,14 @@ type taskRecord struct {
 	handles []handleRecord // of sinks outside the commit log, prepared and to be committed
 	nodes   []task.NodeMark
 	logs    map[uint32]string // the ids of changelogs by the tags of their stores
+	doubted bool              // the group's positions may have been moved back behind it (docs/adr/0076)
 }
 
 type inputRecord struct {
 	name     string
 	position connector.Position
 	mark     task.Mark
-	upstream []task.Mark // of an exchange's senders; kept with positions alone
+	upstream []task.Mark // of an exchange's senders; kept with positions, and in a record that is doubted
 	topics   []topicID   // that the position is in
 }
 
@@ -34,12 +35,12 @@ type handleRecord struct {
 }
 
 // recordVersion is the first byte of an encoded task record. A version reads its own and those before: 2 has watermarks of nodes, 3 ids of topics, 4 those
-// of changelogs.
-const recordVersion = 4
+// of changelogs, 5 whether it is doubted and how far upstream tasks were.
+const recordVersion = 5
 
 // recordOf is the record of a task's part.
 func recordOf(p *prepared) *taskRecord {
-	rec := &taskRecord{n: p.cut.N, nodes: p.cut.Nodes, logs: p.r.s.logIDs[p.r.sub]}
+	rec := &taskRecord{n: p.r.number(p.cut), nodes: p.cut.Nodes, logs: p.r.s.logIDs[p.r.sub]}
 	for i, in := range p.r.t.Inputs {
 		name := in.State().Name
 		rec.inputs = append(rec.inputs, inputRecord{name: name, position: p.cut.Positions[i], mark: p.cut.Marks[i], topics: p.r.s.inputIDs(p.r.sub, name)})
@@ -50,6 +51,14 @@ func recordOf(p *prepared) *taskRecord {
 		}
 	}
 	return rec
+}
+
+// doubt notes that what the group says of the task may be older than the record, which then has all that is needed in its place.
+func (r *taskRecord) doubt(cut *task.Cut) {
+	r.doubted = true
+	for i := range r.inputs {
+		r.inputs[i].upstream = cut.Upstream[i]
+	}
 }
 
 // position is where an input goes on; "" for one that the record does not know.
@@ -124,6 +133,10 @@ func (r *taskRecord) append(b []byte) []byte {
 		for _, t := range in.topics {
 			b = appendString(appendString(b, t.topic), t.id)
 		}
+		b = binary.AppendUvarint(b, uint64(len(in.upstream)))
+		for _, m := range in.upstream {
+			b = append(binary.AppendVarint(b, m.W), endings(m))
+		}
 	}
 	b = binary.AppendUvarint(b, uint64(len(r.handles)))
 	for _, h := range r.handles {
@@ -138,7 +151,26 @@ func (r *taskRecord) append(b []byte) []byte {
 	for _, tag := range slices.Sorted(maps.Keys(r.logs)) {
 		b = appendString(binary.AppendUvarint(b, uint64(tag)), r.logs[tag])
 	}
-	return b
+	if r.doubted {
+		return append(b, 1)
+	}
+	return append(b, 0)
+}
+
+// What an upstream task's mark says beside its watermark.
+const (
+	endingIdle = 1 << iota
+	endingEnded
+)
+
+func endings(m task.Mark) (e byte) {
+	if m.Idle {
+		e |= endingIdle
+	}
+	if m.Ended {
+		e |= endingEnded
+	}
+	return e
 }
 
 func appendString(b []byte, s string) []byte {
@@ -160,6 +192,12 @@ func decodeRecord(b []byte) (*taskRecord, error) {
 				in.topics = append(in.topics, topicID{d.string(), d.string()})
 			}
 		}
+		if b[0] >= 5 {
+			for range d.count() {
+				w, e := d.varint(), d.byte()
+				in.upstream = append(in.upstream, task.Mark{W: w, High: w, Idle: e&endingIdle != 0, Ended: e&endingEnded != 0})
+			}
+		}
 		r.inputs = append(r.inputs, in)
 	}
 	for range d.count() {
@@ -178,6 +216,9 @@ func decodeRecord(b []byte) (*taskRecord, error) {
 			tag := uint32(d.uvarint())
 			r.logs[tag] = d.string()
 		}
+	}
+	if b[0] >= 5 {
+		r.doubted = d.byte() != 0
 	}
 	if d.bad || len(d.b) > 0 {
 		return nil, errors.New("task record: it is damaged")
@@ -199,6 +240,16 @@ func (d *decoder) uvarint() uint64 {
 func (d *decoder) varint() int64 {
 	v, n := binary.Varint(d.b)
 	return taken(d, v, n)
+}
+
+func (d *decoder) byte() byte {
+	if d.bad || len(d.b) == 0 {
+		d.bad = true
+		return 0
+	}
+	v := d.b[0]
+	d.b = d.b[1:]
+	return v
 }
 
 func taken[T any](d *decoder, v T, n int) T {

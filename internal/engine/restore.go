@@ -95,15 +95,21 @@ func (s *session) sideBySide(n int, do func(i int) bool) {
 // recoverTask is recover for one.
 func (l *kafkaLog) recoverTask(ctx context.Context, t taskRef, committed map[wire.TopicPartition]wire.Committed, known *records) (rec *taskRecord, err error) {
 	defer l.hold(t.name())()
-	rec, to, err := l.s.saidOf(t, committed)
+	said, err := l.s.saidOf(t, committed)
 	if err != nil {
 		return nil, err
 	}
-	// Positions that have expired leave the record of the last transaction that changed state. Nothing was committed behind it, so its
-	// changelogs end with it.
-	own := known.tasks[t.name()]
-	expired := len(rec.inputs) == 0 && len(to) == 0 && own != nil
+	rec, own := said.taskRecord, known.tasks[t.name()]
+	own, back, err := l.s.putRight(t, said, own, committed)
+	if err != nil {
+		return nil, err
+	}
+	// Positions that have expired, or were moved back, leave the record of the last transaction that changed state. Nothing was committed behind it, so
+	// its changelogs end with it.
+	to := said.to
+	expired := back || len(rec.inputs) == 0 && len(to) == 0 && own != nil
 	if expired {
+		to = nil
 		if err := l.s.checkLogs(t, own.logs); err != nil {
 			return nil, err
 		}

@@ -23,6 +23,7 @@ type runner struct {
 	env  *TaskEnv
 	name string
 	ref  taskRef
+	lift uint64         // by how much its checkpoints' numbers are greater than the session's: see number
 	wg   sync.WaitGroup // its feeds
 
 	logged   *loggedTask // the Kafka commit log's part

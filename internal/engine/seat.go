@@ -22,6 +22,7 @@ type seat struct {
 		session  *session
 		turn     chan struct{}         // closed when there is another generation, or none; made when somebody waits
 		revoked  []wire.TopicPartition // that the session was told of and has not released
+		asked    wire.Identity         // who asked for a round on its own account last
 		err      error
 	}
 }
@@ -112,6 +113,19 @@ func (s *seat) turned() <-chan struct{} {
 		s.mu.turn = make(chan struct{})
 	}
 	return s.mu.turn
+}
+
+// asks has the group hold a round, once in a generation, and reports whether it does so now.
+func (s *seat) asks() bool {
+	who := s.m.Identity()
+	s.mu.Lock()
+	asked := s.mu.asked == who
+	s.mu.asked = who
+	s.mu.Unlock()
+	if !asked {
+		s.m.Rejoin()
+	}
+	return !asked
 }
 
 // letGo releases what no session holds, and begins none with it. s.mu is held.

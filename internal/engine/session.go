@@ -120,7 +120,7 @@ func newSession(ctx context.Context, a *App, b *base, threaded bool) (s *session
 	if err != nil {
 		return s, err
 	}
-	s.n, s.mu.committed = saved.n, saved.n
+	s.n, s.mu.committed = max(saved.n, b.numbered), saved.n
 	s.cuts = [2]time.Time{time.Now(), time.Now()}
 	if s.threaded {
 		s.workers = newWorkers(s.config.Workers)
@@ -299,6 +299,9 @@ func (s *session) makeTask(r *runner, partition int, rec *taskRecord) error {
 	env.Recovered = rec.handlesOf
 	env.Async = r.async
 	r.env = env
+	if rec != nil && rec.n > s.n {
+		r.lift = rec.n - s.n
+	}
 	r.gates = s.gates(r.sub)
 	if err := s.commits.equip(r, s.n+1); err != nil {
 		return err

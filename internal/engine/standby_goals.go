@@ -60,9 +60,12 @@ func (b *standbys) goalOf(f *follow, committed map[wire.TopicPartition]wire.Comm
 			return nil, fmt.Errorf("position of %s/%d: %w", tp.Topic, tp.Partition, errHeldUp)
 		}
 	}
-	_, goal, err := b.s.saidOf(f.ref, committed)
-	if err != nil || f.ready {
-		return goal, err
+	said, err := b.s.saidOf(f.ref, committed)
+	if err != nil {
+		return nil, err
+	}
+	if f.ready {
+		return said.to, nil
 	}
 	for _, st := range f.ref.sub.Stores {
 		if st.Changelog && !known.whole && known.formats[st.Name] == nil {
@@ -73,7 +76,7 @@ func (b *standbys) goalOf(f *follow, committed map[wire.TopicPartition]wire.Comm
 		return nil, err
 	}
 	f.ready = true
-	return goal, nil
+	return said.to, nil
 }
 
 // withhold takes the goals away that cannot be read up to yet: markers of what is committed may be missing, and behind another open transaction nothing

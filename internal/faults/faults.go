@@ -79,7 +79,7 @@ type Fate struct {
 	Refuse   error         // the request is not done, and this is the answer
 	Drop     bool          // the request is not done, and there is no answer
 	After    int           // the request is done when this many further ones have come; there is no answer. For a Marker: it is written then
-	Again    int           // the request is done, and again when this many further ones have come
+	Again    int           // the request is done, and again when this many further ones have come. One that is answered comes once over a connection: what is not numbered is lost first (After)
 	Lose     bool          // the request is done, and there is no answer
 	KillDone bool          // the request is done, and the connection ends before the answer
 	Cut      Cut           // the client is cut off from the cluster, from this request on

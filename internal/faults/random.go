@@ -42,7 +42,7 @@ func Common() map[Kind]Odds {
 	for _, k := range []Kind{OffsetCommit, OffsetFetch, ListOffsets, Metadata} {
 		odds[k] = Odds{Drop: 10, Lose: 10}
 	}
-	odds[OffsetCommit] = Odds{Drop: 10, Lose: 10, Again: 10}
+	odds[OffsetCommit] = Odds{Drop: 10, Lose: 10, After: 10} // one that was answered does not come again: nothing sends it
 	odds[Write] = Odds{After: 40, Pass: 20}
 	odds[Fetch] = Odds{Refuse: 10, Clean: 10, Pass: 5}
 	return odds

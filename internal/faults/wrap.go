@@ -204,6 +204,9 @@ func (l *Log) CommitPlain(ctx context.Context, who wire.Identity, at []wire.Posi
 	return l.do(Request{Kind: OffsetCommit, ID: who.Group}, func() error { return l.inner.CommitPlain(ctx, who, at) })
 }
 
+// Unanswered passes: what is lost here was done at once, or never will be.
+func (l *Log) Unanswered(who wire.Identity) bool { return l.inner.Unanswered(who) }
+
 // List resolves places.
 func (l *Log) List(ctx context.Context, where wire.Where, of []wire.TopicPartition) (map[wire.TopicPartition]int64, error) {
 	return ask(l, Request{Kind: ListOffsets}, func() (map[wire.TopicPartition]int64, error) { return l.inner.List(ctx, where, of) })

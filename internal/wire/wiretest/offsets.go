@@ -58,6 +58,9 @@ func testOffsets(t *testing.T, c Cluster) {
 			{TopicPartition: all[0], Committed: wire.Committed{Offset: 5, Metadata: "meta"}},
 			{TopicPartition: all[2], Committed: wire.Committed{Offset: 0}},
 		}))
+		if k.log.Unanswered(nobody(group)) {
+			t.Error("a commit that was answered is held to be unanswered")
+		}
 		found, err = k.connect().Committed(k.ctx, group, all)
 		k.must(err)
 		want := map[wire.TopicPartition]wire.Committed{all[0]: {Offset: 5, Metadata: "meta"}, all[2]: {}}
