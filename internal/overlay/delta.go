@@ -11,13 +11,14 @@ import (
 // A Delta is what one checkpoint changed in one store, encoded. Any goroutine may read it until the checkpoint is
 // reported as applied or the store is dropped.
 type Delta struct {
-	N      uint64 // the checkpoint
-	Store  string
-	prefix int // length of the store's prefix
-	seq    uint32
-	chunks [][]byte
-	rows   []row
-	bytes  int
+	N       uint64 // the checkpoint
+	Store   string
+	prefix  int // length of the store's prefix
+	seq     uint32
+	chunks  [][]byte
+	rows    []row
+	bytes   int
+	waiting int // bytes of entries that are clean once it is applied
 }
 
 // A row is where a key with its prefix lies, its value behind it; a negative valueLen deletes the key.
@@ -74,10 +75,10 @@ func (s *Store[V]) Freeze(n uint64) (*Delta, error) {
 	}
 	for i := range s.dirty {
 		c := &s.dirty[i]
-		e := c.entry
-		e.dirty = 0
+		e := s.entries.at(c.id)
 		if !e.Found() && c.had == hadNone {
-			if e.frozen <= s.done {
+			e.dirty = 0
+			if s.waits(e, +1); e.frozen <= s.done {
 				s.forget(e) // it came and went between two checkpoints, and the database never had it
 			}
 			continue
@@ -85,14 +86,25 @@ func (s *Store[V]) Freeze(n uint64) (*Delta, error) {
 		if err := s.freeze(d, e); err != nil {
 			return nil, err
 		}
-		e.frozen = s.seq
+		e.dirty, e.frozen = 0, s.seq
+		d.waiting += s.weight(e)
 	}
-	clear(s.dirty)
-	s.dirty = s.dirty[:0]
+	s.dirty = emptied(s.dirty)
+	clear(s.olds)
+	s.olds = emptied(s.olds)
 	s.bytes.dirty = 0
+	s.bytes.waiting += d.waiting
 	s.frozen = append(s.frozen, d)
 	s.bytes.frozen += d.bytes
 	return d, nil
+}
+
+// emptied is a list to begin anew in: the same, unless most of it is left from a burst.
+func emptied[T any](list []T) []T {
+	if n := len(list); cap(list) > 4*n+blockLen {
+		return make([]T, 0, 2*n)
+	}
+	return list[:0]
 }
 
 func (s *Store[V]) freeze(d *Delta, e *Entry[V]) error {
@@ -159,6 +171,7 @@ func (s *Store[V]) Applied(n uint64) {
 		s.frozen = s.frozen[1:]
 		s.done = d.seq
 		s.bytes.frozen -= d.bytes
+		s.bytes.waiting -= d.waiting
 		s.epoch++
 		for _, c := range d.chunks {
 			if len(s.spare) < maxSpare && cap(c) == chunkBytes {

@@ -212,7 +212,7 @@ func (s *Store[V]) forget(e *Entry[V]) {
 		s.saved = saved[V]{}
 	}
 	s.index.remove(e.tag, e.id)
-	s.bytes.resident -= s.entries.size + e.keyBytes() + int(e.size)
+	s.bytes.resident -= s.weight(e)
 	if e.keyLen == longKey {
 		s.arena.release(e.place(), e.longLen())
 	}
@@ -252,7 +252,26 @@ func (s *Store[V]) resize(e *Entry[V], size int) {
 	by := size - int(e.size)
 	e.size = uint32(size)
 	s.bytes.resident += by
-	if e.dirty != 0 {
+	switch {
+	case e.dirty != 0:
 		s.bytes.dirty += by
+	case e.frozen > s.done:
+		s.deltaOf(e).waiting += by
+		s.bytes.waiting += by
 	}
 }
+
+// weight is the memory that an entry takes.
+func (s *Store[V]) weight(e *Entry[V]) int { return s.entries.size + e.keyBytes() + int(e.size) }
+
+// waits counts an entry that is not dirty among those that wait for their delta, or with -1 no longer.
+func (s *Store[V]) waits(e *Entry[V], sign int) {
+	if e.frozen > s.done {
+		by := sign * s.weight(e)
+		s.deltaOf(e).waiting += by
+		s.bytes.waiting += by
+	}
+}
+
+// deltaOf is the delta that has the latest frozen value of an entry, which is not applied.
+func (s *Store[V]) deltaOf(e *Entry[V]) *Delta { return s.frozen[e.frozen-s.frozen[0].seq] }

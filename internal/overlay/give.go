@@ -166,10 +166,14 @@ func (s *Store[V]) TakeBack(l Lent[V]) bool {
 // untouch takes the last change off the list.
 func (s *Store[V]) untouch(e *Entry[V]) {
 	last := len(s.dirty) - 1
-	s.dirty[last] = change[V]{}
 	s.dirty = s.dirty[:last]
+	if s.cfg.KeepOld {
+		clear(s.olds[last:])
+		s.olds = s.olds[:last]
+	}
+	s.bytes.dirty -= s.weight(e)
 	e.dirty = 0
-	s.bytes.dirty -= s.entries.size + int(e.size)
+	s.waits(e, +1)
 }
 
 // A Change is one key that was changed since the last Freeze.
@@ -185,13 +189,14 @@ type Change[V any] struct {
 func (s *Store[V]) Changes() iter.Seq[Change[V]] {
 	return func(yield func(Change[V]) bool) {
 		for i := range s.dirty {
-			c := &s.dirty[i]
-			out := Change[V]{Key: c.entry.key(&s.arena), Had: c.had == hadValue, Has: c.entry.Found()}
-			if out.Had {
-				out.Old = c.old
+			c := s.dirty[i]
+			e := s.entries.at(c.id)
+			out := Change[V]{Key: e.key(&s.arena), Had: c.had == hadValue, Has: e.Found()}
+			if out.Had && s.cfg.KeepOld {
+				out.Old = s.olds[i]
 			}
 			if out.Has {
-				out.New = s.Give(c.entry)
+				out.New = s.Give(e)
 			}
 			if !yield(out) {
 				return

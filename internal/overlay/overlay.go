@@ -60,12 +60,13 @@ type Store[V any] struct {
 	entries entries[V]
 	arena   arena
 
-	dirty  []change[V] // in the order of their first change
-	saved  saved[V]    // the old value of the entry that was asked for last
-	frozen []*Delta    // waiting for their commit, oldest first
-	seq    uint32      // of the last Freeze
-	done   uint32      // of the last one applied
-	spare  [][]byte    // chunks of deltas that were applied
+	dirty  []change // in the order of their first change
+	olds   []V      // what they were, with Config.KeepOld
+	saved  saved[V] // the old value of the entry that was asked for last
+	frozen []*Delta // waiting for their commit, oldest first
+	seq    uint32   // of the last Freeze
+	done   uint32   // of the last one applied
+	spare  [][]byte // chunks of deltas that were applied
 
 	order   *keytree.Tree // uncommitted keys in order, once somebody wanted a range
 	unorder []uint32      // entries that are still missing in it
@@ -77,7 +78,7 @@ type Store[V any] struct {
 	hand   uint32 // of the clock that finds entries to forget
 	vain   int    // steps of Trim since one was found
 	futile int    // the epoch from 1 in which there is none
-	bytes  struct{ resident, dirty, frozen int }
+	bytes  struct{ resident, dirty, waiting, frozen int }
 	stats  Stats
 
 	fetching fetching
@@ -87,11 +88,10 @@ type Store[V any] struct {
 	buf      []byte // for copies through the encoded form
 }
 
-// A change is a dirty entry and what it was before.
-type change[V any] struct {
-	entry *Entry[V]
-	old   V
-	had   had
+// A change is a dirty entry and whether it had a value before.
+type change struct {
+	id  uint32
+	had had
 }
 
 // had says whether an entry had a value before its first change.
@@ -242,7 +242,8 @@ func (s *Store[V]) touch(e *Entry[V]) {
 	if e.dirty != 0 {
 		return
 	}
-	c := change[V]{entry: e, had: hadNone}
+	c := change{id: e.id, had: hadNone}
+	var old V
 	switch {
 	case e.flags&unread != 0:
 		c.had = hadUnknown
@@ -250,15 +251,16 @@ func (s *Store[V]) touch(e *Entry[V]) {
 	case e.Found():
 		c.had = hadValue
 		if s.cfg.KeepOld {
-			c.old = s.oldValue(e)
+			old = s.oldValue(e)
 		}
 	}
-	if len(s.dirty) == cap(s.dirty) {
-		s.dirty = slices.Grow(s.dirty, max(16, len(s.dirty))) // append's quarter copies a large list five times
+	s.dirty = push(s.dirty, c)
+	if s.cfg.KeepOld {
+		s.olds = push(s.olds, old)
 	}
-	s.dirty = append(s.dirty, c)
+	s.waits(e, -1)
 	e.dirty = uint32(len(s.dirty))
-	s.bytes.dirty += s.entries.size + int(e.size)
+	s.bytes.dirty += s.weight(e)
 	if e.flags&ordered != 0 {
 		return
 	}
@@ -268,6 +270,14 @@ func (s *Store[V]) touch(e *Entry[V]) {
 		e.flags |= ordered
 		s.unorder = append(s.unorder, e.id)
 	}
+}
+
+// push appends to a list that may become long: append's quarter would copy it five times where this does twice.
+func push[T any](list []T, v T) []T {
+	if len(list) == cap(list) {
+		list = slices.Grow(list, max(16, len(list)))
+	}
+	return append(list, v)
 }
 
 func (s *Store[V]) oldValue(e *Entry[V]) V {

@@ -223,8 +223,10 @@ func (m *model) checkRange() {
 
 func (m *model) freeze() {
 	m.checkChanges()
+	m.checkUsage()
 	m.n++
 	d := freeze(m.t, m.s, m.n)
+	m.checkUsage()
 	got := maps.Clone(m.prior)
 	for k, v := range d.All() {
 		if v == nil {
@@ -266,6 +268,35 @@ func (m *model) checkChanges() {
 	}
 }
 
+// checkUsage counts what the store keeps account of.
+func (m *model) checkUsage() {
+	var want Usage
+	for id := range m.s.entries.n {
+		e := m.s.entries.at(id)
+		if e.flags&live == 0 {
+			continue
+		}
+		n := m.s.entries.size + e.keyBytes() + int(e.size)
+		want.Resident += n
+		switch {
+		case e.dirty != 0:
+			want.Dirty += n
+		case e.frozen > m.s.done:
+			want.Waiting += n
+		}
+	}
+	for _, d := range m.waiting {
+		want.Frozen += d.bytes
+	}
+	got := m.s.Usage()
+	if len(m.s.frozen) > len(m.waiting) {
+		got.Frozen -= m.s.frozen[len(m.s.frozen)-1].bytes // just frozen
+	}
+	if got != want {
+		m.t.Fatalf("%+v, counted %+v", got, want)
+	}
+}
+
 func (m *model) apply() {
 	if len(m.waiting) == 0 {
 		return
@@ -274,6 +305,7 @@ func (m *model) apply() {
 	m.waiting = m.waiting[1:]
 	apply(m.t, m.db, d)
 	m.s.Applied(d.N)
+	m.checkUsage()
 	m.committed = m.snapshots[d.N]
 }
 
@@ -289,7 +321,7 @@ func (m *model) checkAll() {
 	for len(m.waiting) > 0 {
 		m.apply()
 	}
-	if u := m.s.Usage(); u.Dirty != 0 || u.Frozen != 0 {
+	if u := m.s.Usage(); u.Dirty != 0 || u.Waiting != 0 || u.Frozen != 0 {
 		m.t.Errorf("after everything was applied: %+v", u)
 	}
 	m.s.Drop()

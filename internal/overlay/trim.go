@@ -1,6 +1,9 @@
 package overlay
 
-import "unsafe"
+import (
+	"slices"
+	"unsafe"
+)
 
 const (
 	trimSteps   = 1 << 16 // entries that one Trim looks at, so that a turn does not wait for a burst of them
@@ -49,11 +52,11 @@ func (s *Store[V]) pack() {
 			copy(s.encoded(to), keys.bytes(from.encoded, int(from.size)))
 		}
 		if to.dirty != 0 {
-			s.dirty[to.dirty-1].entry = to
+			s.dirty[to.dirty-1].id = id
 		}
 		s.index.insert(to.tag, id)
 	}
-	s.dirty = append(make([]change[V], 0, len(s.dirty)), s.dirty...)
+	s.dirty, s.olds = slices.Clone(s.dirty), slices.Clone(s.olds)
 	s.unorder = remap(s.unorder, moved)
 	for _, g := range s.groups.lists {
 		g.ids, g.sorted = remap(g.ids, moved), 0
@@ -78,7 +81,7 @@ func remap(ids, moved []uint32) []uint32 {
 
 // Reserved is the memory that the store holds for entries and their keys, used or not.
 func (s *Store[V]) Reserved() int {
-	n := len(s.entries.blocks)*blockLen*int(unsafe.Sizeof(Entry[V]{})) + cap(s.entries.free)*4 + cap(s.dirty)*int(unsafe.Sizeof(change[V]{}))
+	n := len(s.entries.blocks)*blockLen*int(unsafe.Sizeof(Entry[V]{})) + cap(s.entries.free)*4 + cap(s.dirty)*int(unsafe.Sizeof(change{})) + cap(s.olds)*int(unsafe.Sizeof(*new(V)))
 	for i := range s.index.shards {
 		n += len(s.index.shards[i].slots) * 8
 	}

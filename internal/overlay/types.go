@@ -86,12 +86,13 @@ func (s *Store[V]) sizeAfterSet(e *Entry[V], v V) int {
 type Usage struct {
 	Resident int // entries and keys, clean ones included
 	Dirty    int // those of them that were changed since the last Freeze
+	Waiting  int // those that were changed before, in a delta that is not applied
 	Frozen   int // deltas that are not applied
 }
 
-// Usage says what the store holds. Dirty and Frozen are what only a checkpoint can give back.
+// Usage says what the store holds. All but clean entries is what only a checkpoint can give back.
 func (s *Store[V]) Usage() Usage {
-	return Usage{s.bytes.resident, s.bytes.dirty, s.bytes.frozen}
+	return Usage{s.bytes.resident, s.bytes.dirty, s.bytes.waiting, s.bytes.frozen}
 }
 
 // SetLimit changes Config.LimitBytes. Entries go as new ones come, or by Trim.

@@ -149,7 +149,7 @@ func (t *Task) StateBytes() int64 {
 	var n int64
 	for _, s := range t.Stores {
 		u := s.Usage()
-		n += int64(u.Dirty + u.Frozen)
+		n += int64(u.Dirty + u.Waiting + u.Frozen)
 	}
 	return n
 }
