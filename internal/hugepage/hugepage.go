@@ -10,19 +10,19 @@ import "unsafe"
 // Page is the size of a large page. Where it is another, as on some ARM systems, the advice is worth less and costs nothing.
 const Page = 2 << 20
 
-// Make is make([]T, n), on large pages where it fills one. Of those it takes up to one more of address space, which is no
-// memory until it is touched.
+// small is what the advice is rounded to. Kernels whose pages are larger refuse it where it is in the middle of one.
+const small = 4 << 10
+
+// Make is make([]T, n), on large pages where it fills one. What lies between two of them, at both ends, is on a large page only where the neighbour in
+// memory was made here, too: as slabs of one table mostly are.
 func Make[T any](n int) []T {
-	each := int(unsafe.Sizeof(*new(T)))
-	size := n * each
+	out := make([]T, n)
+	size := n * int(unsafe.Sizeof(*new(T)))
 	if size < Page {
-		return make([]T, n)
+		return out
 	}
-	all := make([]T, n+Page/each+1)
-	begin := unsafe.Pointer(unsafe.SliceData(all))
-	offset := int(-uintptr(begin) % Page) // of the first page that is all ours
-	first := (offset + each - 1) / each
-	end := min((size+Page-1)/Page*Page, (len(all)*each-offset)/Page*Page)
-	advise(unsafe.Slice((*byte)(unsafe.Add(begin, offset)), end))
-	return all[first : first+n : first+n]
+	begin := unsafe.Pointer(unsafe.SliceData(out))
+	from := int(-uintptr(begin) % small)
+	advise(unsafe.Slice((*byte)(unsafe.Add(begin, from)), (size-from)/small*small))
+	return out
 }

@@ -1,9 +1,6 @@
 package hugepage
 
-import (
-	"testing"
-	"unsafe"
-)
+import "testing"
 
 type odd struct{ a [9]uint64 }
 
@@ -26,19 +23,6 @@ func TestMake(t *testing.T) {
 			if a[i].a[8] != uint64(i) || a[i].a[0] != 1 {
 				t.Fatalf("%d: element %d is %v", n, i, a[i])
 			}
-		}
-	}
-}
-
-// TestMakeBeginsOnAPage: the first element is the first of a page, or the first that fits into it.
-func TestMakeBeginsOnAPage(t *testing.T) {
-	for range 5 {
-		s, o := Make[uint64](Page/4), Make[odd](Page/9)
-		if at := uintptr(unsafe.Pointer(&s[0])) % Page; at != 0 {
-			t.Errorf("numbers begin %d bytes into a page", at)
-		}
-		if at := uintptr(unsafe.Pointer(&o[0])) % Page; at >= 72 {
-			t.Errorf("structures begin %d bytes into a page", at)
 		}
 	}
 }
