@@ -27,9 +27,10 @@ type process struct {
 
 	through func(wire.Log) wire.Log // what conn is led through; nil leaves it as it is
 
-	busy   bool // at a step
-	frozen int  // steps that it still does not do, because it is suspended
-	down   int  // steps until it starts again
+	busy   bool   // at a step
+	asks   func() // has its group hold a round, which it has asked for
+	frozen int    // steps that it still does not do, because it is suspended
+	down   int    // steps until it starts again
 }
 
 // session is how long a silent process keeps its seat.
@@ -89,6 +90,11 @@ func (p *process) does(what func(*engine.Driver) error) bool {
 	}
 	p.busy = true
 	defer func() { p.busy = false }()
+	if p.asks != nil && p.w.rand.IntN(4) == 0 {
+		ask := p.asks
+		p.asks = nil
+		ask()
+	}
 	if p.d == nil {
 		if err := p.start(); err != nil {
 			p.w.why = append(p.w.why, fmt.Errorf("%s starts: %w", p.name, err))
@@ -166,11 +172,35 @@ type tap struct {
 func (t tap) Connect(ctx context.Context, _ string) (wire.Log, error) {
 	l, err := t.Cluster.Connect(ctx, t.p.name)
 	t.p.conn = l
-	if err == nil && t.p.through != nil {
+	switch {
+	case err != nil:
+		return nil, err
+	case t.p.through != nil:
 		return t.p.through(l), nil
+	case t.p.w.s.late > 0:
+		return slowLog{l, t.p}, nil
 	}
-	return l, err
+	return l, nil
 }
+
+// A slowLog is a connection whose group takes its time for a round that the process asks for: what is fenced by it may come before.
+type slowLog struct {
+	wire.Log
+	p *process
+}
+
+func (l slowLog) Join(ctx context.Context, c wire.GroupConfig) (wire.Membership, error) {
+	m, err := l.Log.Join(ctx, c)
+	l.p.asks = nil
+	return slowSeat{m, l.p}, err
+}
+
+type slowSeat struct {
+	wire.Membership
+	p *process
+}
+
+func (s slowSeat) Rejoin() { s.p.asks = s.Membership.Rejoin }
 
 // recover does what an app does: it goes on from the last commit, in the same process unless that was killed.
 func (p *process) recover(err error) {

@@ -26,6 +26,7 @@ type scenario struct {
 	disk    bool                   // state outlives a process that is killed, as far as a disk keeps it
 	members int                    // processes; 0 is one
 	far     bool                   // topic out is on a second cluster
+	late    int                    // of a thousand plain commits so many come late; 0 is the usual
 	in      map[string]string      // settings of the topic in; then its records are of the time they are written at
 
 	// For topologies that a seed draws. Zero is what the constants below say.

@@ -19,6 +19,8 @@ func scenarios() []scenario {
 	return []scenario{
 		{name: "pass", build: pass, check: everything},
 		{name: "filter", build: filter, check: nothing},
+		{name: "sift", build: sift, check: sifted, late: 250, chunk: sieve},
+		{name: "two-sift", build: sift, check: sifted, late: 250, chunk: sieve, members: 2, config: overKafka},
 		{name: "count", build: count, check: sums},
 		{name: "count-disk", build: count, check: sums, disk: true},
 		{name: "nameless", build: count, check: sums, config: nameless},
@@ -94,6 +96,29 @@ func filter(b *stream.Builder, _ *world) {
 }
 
 func nothing(out oracle.Records, _ *world) error { return oracle.Once(out, nil) }
+
+// sift lets every other chunk through: checkpoints that only move positions, plainly, and transactions take turns.
+func sift(b *stream.Builder, _ *world) {
+	through := map[string]bool{}
+	for _, v := range throughSieve() {
+		through[v] = true
+	}
+	source(b).Filter(func(_, v string) bool { return through[v] }).To(kafka.Sink("out", serde.String, serde.String))
+}
+
+func sifted(out oracle.Records, _ *world) error { return oracle.Once(out, throughSieve()) }
+
+// sieve is how many records in a row it lets through, or not.
+const sieve = 5
+
+func throughSieve() (all []string) {
+	for i := range records {
+		if i/sieve%2 == 1 {
+			all = append(all, value(i))
+		}
+	}
+	return all
+}
 
 // count emits every sum of each key: state, changelog, outputs and positions are one transaction.
 func count(b *stream.Builder, _ *world) {

@@ -27,6 +27,13 @@ func plan(s scenario, seed uint64) faults.Plan {
 	h.Write([]byte(s.name))
 	r := rand.New(rand.NewPCG(seed, h.Sum64()))
 	p := faults.Plan{Seed: seed, Last: 600, PassAtMost: 90 * time.Second} // sessions and transactions end meanwhile
+	if s.late > 0 {
+		p.Odds, p.Within = faults.Common(), 150 // requests: some checkpoints
+		p.Odds[faults.OffsetCommit] = faults.Odds{Drop: 10, Lose: 10, After: s.late}
+		for range 3 { // what is late matters only to who does not live to see it
+			p.Kills = append(p.Kills, 1+r.IntN(200))
+		}
+	}
 	for range r.IntN(4) {
 		p.Kills = append(p.Kills, 1+r.IntN(400))
 	}
