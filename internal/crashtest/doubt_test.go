@@ -220,6 +220,33 @@ func TestDoubtedPositionsAskForARound(t *testing.T) {
 	}
 }
 
+// TestAtMostOnceIsNotMovedBack: under AtMostOnce positions are committed before their records are processed. One whose answer was lost is not taken for done until it
+// cannot come late any more: after a crash nothing is processed again.
+func TestAtMostOnceIsNotMovedBack(t *testing.T) {
+	config := func(c *stream.Config) { c.Guarantee = stream.AtMostOnce }
+	d := newDoubtful(t, scenario{build: passing, check: eachOnce(4), config: config}, "in:v0", "in:v1", "in:v2", "in:v3")
+	d.step(1)
+	d.lose = 1
+	for range 2 { // no checkpoint comes between
+		if err := d.put(1); err != nil {
+			t.Fatal(err)
+		}
+		if !d.procs[0].work() {
+			t.Fatal(errors.Join(d.why...))
+		}
+	}
+	if d.lose > 0 || d.asked != 1 {
+		t.Errorf("%d plain commits were not sent, %d rounds were asked for", d.lose, d.asked)
+	}
+	d.c.Settle()
+	d.step(0) // what is processed is sent
+	if d.at("in") != 3 {
+		t.Errorf("the group is at %d", d.at("in"))
+	}
+	d.killed()
+	d.finish(t)
+}
+
 // TestResetBehindADoubtedRecord: where an operator has set the position back, or taken it away, a task without state begins there, whatever its record says.
 func TestResetBehindADoubtedRecord(t *testing.T) {
 	twice := func(out oracle.Records, _ *world) error {

@@ -18,12 +18,16 @@ func (l *kafkaLog) doubts() bool {
 	return err == nil && l.s.base.log.Unanswered(who)
 }
 
-// askWhereDoubted asks for a round of the group, once in a generation: in the next one nothing that was sent in this one is carried out.
+// askWhereDoubted asks for a round of the group where positions are doubted.
 func (l *kafkaLog) askWhereDoubted() {
-	if !l.doubts() {
-		return
+	if l.doubts() {
+		l.doubt = true
+		l.askForRound()
 	}
-	l.doubt = true
+}
+
+// askForRound asks for a round of the group, once in a generation: in the next one nothing that was sent in this one is carried out.
+func (l *kafkaLog) askForRound() {
 	if l.seat.asks() {
 		l.s.app.log.Info("asking the group for a round: a commit of positions has gone without an answer, and might still be carried out behind later ones")
 	}

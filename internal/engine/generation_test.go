@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"log/slog"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,11 +14,14 @@ import (
 type turningSeat struct {
 	wire.Membership
 	generation int32
+	rejoins    int
 }
 
 func (t *turningSeat) Identity() wire.Identity {
 	return wire.Identity{Group: "g", Member: "m", Generation: t.generation}
 }
+
+func (t *turningSeat) Rejoin() { t.rejoins++ }
 
 func (t *turningSeat) Release([]wire.TopicPartition) {}
 
@@ -63,6 +67,39 @@ func TestRefusedCommitGoesWithTheNewGeneration(t *testing.T) {
 		}
 		if d := time.Since(began); d != 0 { // by the test's clock, which goes on only when everybody waits
 			t.Errorf("it waited for %v", d)
+		}
+	})
+}
+
+// losing is a cluster that has not answered the first plain commit of generation 1.
+type losing struct {
+	wire.Log
+	asked int
+}
+
+func (l *losing) CommitPlain(context.Context, wire.Identity, []wire.Position) error {
+	l.asked++
+	return nil
+}
+
+func (l *losing) Unanswered(who wire.Identity) bool { return who.Generation == 1 }
+
+// TestCommitFirstWaitsForTheRound: what was committed first, and might be moved back, is committed again in the next generation, before its records are processed.
+func TestCommitFirstWaitsForTheRound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, log := &turningSeat{generation: 1}, &losing{}
+		s := &seat{m: m, news: make(chan struct{}, 1)}
+		l := &kafkaLog{s: &session{threaded: true, app: &App{log: slog.New(slog.DiscardHandler)}, base: &base{log: log}}, seat: s, held: "m"}
+		done := make(chan error, 1)
+		go func() { done <- l.commitForGood(t.Context(), nil) }()
+		synctest.Wait()
+		if len(done) > 0 || log.asked != 1 || m.rejoins != 1 {
+			t.Errorf("done %v after %d commits, %d rounds were asked for", len(done) > 0, log.asked, m.rejoins)
+		}
+		m.generation = 2
+		s.take(wire.GroupEvent{Assigned: &wire.Assigned{Member: "m", Generation: 2}})
+		if err := <-done; err != nil || log.asked != 2 || m.rejoins != 1 {
+			t.Errorf("%v after %d commits, %d rounds were asked for", err, log.asked, m.rejoins)
 		}
 	})
 }
