@@ -195,6 +195,52 @@ func TestSinkThatFails(t *testing.T) {
 	}
 }
 
+// What fails the same way each time ends the app also where checkpoints with nothing in them come in between: they are no progress.
+func TestCheckpointsWithNothingInThemAreNoProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, d, _, ended := hasCounted(t)
+		denied, prepared, met := errors.New("permission denied"), 0, 0
+		away := func(_ context.Context, step string) error {
+			switch step {
+			case "recover":
+				prepared = 0
+			case "prepare":
+				if prepared++; prepared > 3 {
+					met++
+					return denied
+				}
+			}
+			return nil
+		}
+		d.away.Store(&away)
+		select {
+		case err := <-ended:
+			if !errors.Is(err, denied) || !strings.Contains(err.Error(), "gave up after 10 attempts") || met != maxTries+1 {
+				t.Errorf("Run: %v, after %d calls", err, met)
+			}
+		case <-time.After(time.Hour):
+			t.Fatal("it goes on for ever")
+		}
+	})
+}
+
+// What fails now and then, with inputs that get on in between, is recovered from each time.
+func TestRecoveriesBetweenProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, d, app, ended := hasCounted(t)
+		for i := range 2 * maxTries {
+			met := d.gone(errors.New("permission denied"), "prepare")
+			appendTo(t, c, 0)
+			until(t, "it fails", func() bool { return met.Load() > 0 })
+			d.away.Store(nil)
+			until(t, "the next count", func() bool { return len(d.Records()) == i+2 })
+		}
+		if err := errors.Join(app.Stop(t.Context(), stream.Handover), <-ended); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // At the first start a sink that cannot be reached is an error like any other: it may be the wrong address.
 func TestFirstStartWithoutItsSink(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -81,17 +81,17 @@ func (a *App) run(ctx context.Context) (err error) {
 		err = errors.Join(err, base.close())
 	}()
 	begun := false
-	for tries, away, fenced := 0, 0, 0; ; { // since the last checkpoint
+	for tries, away, fenced := 0, 0, 0; ; { // since a session got on
 		s, err := newSession(ctx, a, base, true)
 		opened := err == nil
 		if opened {
 			begun = true
 			a.attach(s)
 			a.setReady()
-			before := s.n
+			begun := time.Now()
 			err = s.run(ctx, a.asked.forDrain())
 			a.gate.open(nil)
-			if s.n > before+1 {
+			if s.moved || time.Since(begun) > wellAfter {
 				tries, away, fenced = 0, 0, 0
 			}
 			if s.changed != nil { // what the seat was taken for is no longer what there is
@@ -126,9 +126,13 @@ func (a *App) run(ctx context.Context) (err error) {
 	}
 }
 
-// maxTries is how often in a row an app recovers without a checkpoint in between before it gives up: what fails the same way every
-// time is an error, not a loop. What cannot be reached is waited for.
-const maxTries = 10
+// maxTries is how often in a row an app recovers before it gives up: what fails the same way every time is an error, not a loop. Its inputs must have been
+// committed further on in between, or it has run for wellAfter: checkpoints with nothing in them often come before what fails is
+// read again. What cannot be reached is waited for.
+const (
+	maxTries  = 10
+	wellAfter = time.Minute
+)
 
 // waits notes for Status what a recovery waits for, until a checkpoint shows that it is there again.
 func (a *App) waits(err error) {

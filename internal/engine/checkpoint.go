@@ -99,6 +99,7 @@ func (s *session) applied(cp *checkpoint) error {
 	s.mu.Unlock()
 	s.app.waits(nil)
 	for _, p := range cp.parts {
+		s.moved = s.moved || p.r.moved(p.cut.Positions)
 		p.r.send(message{kind: anApply, n: cp.n})
 	}
 	if cp.n == s.final {

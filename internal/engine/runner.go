@@ -23,8 +23,9 @@ type runner struct {
 	env  *TaskEnv
 	name string
 	ref  taskRef
-	lift uint64         // by how much its checkpoints' numbers are greater than the session's: see number
-	wg   sync.WaitGroup // its feeds
+	at   []connector.Position // of its inputs: where they began, then what was committed; "" is not known
+	lift uint64               // by how much its checkpoints' numbers are greater than the session's: see number
+	wg   sync.WaitGroup       // its feeds
 
 	logged   *loggedTask // the Kafka commit log's part
 	appender wire.Appender
@@ -222,6 +223,26 @@ func (r *runner) publish() {
 		r.s.post(event{ended: r})
 	}
 	r.show()
+}
+
+// beginsAt notes where its inputs are.
+func (r *runner) beginsAt(rec *taskRecord) {
+	r.at = make([]connector.Position, len(r.t.Inputs))
+	if rec == nil {
+		return
+	}
+	for i, in := range r.t.Inputs {
+		r.at[i] = rec.position(in.State().Name)
+	}
+}
+
+// moved notes where its inputs are committed, and reports whether one is further on than before. The session's loop calls it.
+func (r *runner) moved(to []connector.Position) (moved bool) {
+	for i, at := range to {
+		moved = moved || r.at[i] != "" && r.at[i] != at
+		r.at[i] = at
+	}
+	return moved
 }
 
 func (r *runner) feedOf(input int) *feed {

@@ -55,6 +55,7 @@ type session struct {
 	cuts     [2]time.Time // when it was, and the one before it
 	inflight *checkpoint  // not committed yet
 	early    bool         // another one is wanted soon
+	moved    bool         // an input was committed further on than where this session began with it
 	draining draining
 	gauges   gauges
 	changed  error  // why it ends at the next checkpoint, for another session
@@ -311,6 +312,7 @@ func (s *session) makeTask(r *runner, partition int, rec *taskRecord) error {
 		return fmt.Errorf("task %s: %w", r.name, err)
 	}
 	r.t = t
+	r.beginsAt(rec)
 	if s.threaded {
 		t.Wait = r.waiter()
 	}
