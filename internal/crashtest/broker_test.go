@@ -256,7 +256,7 @@ func (l *life) build(client string) (*stream.App, error) {
 func brokerScenarios() (some []scenario) {
 	for _, s := range scenarios() {
 		switch s.name {
-		case "pass", "count-disk", "repartition-kafka-disk", "windows-kafka", "two-count", "three-repartition", "outside", "at-least-once":
+		case "pass", "count-disk", "repartition-kafka-disk", "windows-kafka", "two-count", "two-sift", "three-repartition", "outside", "at-least-once":
 			some = append(some, s)
 		}
 	}
@@ -264,10 +264,10 @@ func brokerScenarios() (some []scenario) {
 }
 
 // brokerPlan is what a seed stands for there: requests are more, for much of what an app asks it asks again and again. Who is cut off is so
-// by the clock: for longer than a session, and not until patience ends.
+// by the clock: for longer than a session, and not until patience ends. As a number of requests that is a few seconds' at most, too.
 func brokerPlan(s scenario, seed uint64) faults.Plan {
 	p := plan(s, seed)
-	p.Last, p.PassAtMost = 1500, 7*time.Second
+	p.Last, p.PassAtMost, p.Within = 1500, 7*time.Second, min(p.Within, 40)
 	return p
 }
 
