@@ -274,14 +274,20 @@ func (l *clusterLog) Fence(ctx context.Context, id string) error {
 
 // MaxTransactionTimeout is described at wire.Admin.
 func (l *clusterLog) MaxTransactionTimeout(ctx context.Context) (time.Duration, error) {
-	if err := l.dir.refresh(ctx); err != nil {
-		return 0, err
-	}
-	id, addr := l.dir.someBroker()
+	var id string
 	var configs map[string]map[string]string
-	err := l.pool.ask(ctx, addr, func(b *sarama.Broker) (err error) {
-		configs, err = describeConfigs(b, sarama.BrokerResource, []string{id}) // only the broker itself knows its settings
-		return err
+	err := l.persist(ctx, func() (err error) {
+		if err := l.dir.refresh(ctx); err != nil {
+			return err
+		}
+		var addr string
+		if id, addr = l.dir.someBroker(); addr == "" {
+			return sarama.ErrBrokerNotAvailable // a cluster that starts answers before its brokers are known
+		}
+		return l.pool.ask(ctx, addr, func(b *sarama.Broker) (err error) {
+			configs, err = describeConfigs(b, sarama.BrokerResource, []string{id}) // only the broker itself knows its settings
+			return err
+		})
 	})
 	if errors.Is(err, wire.ErrRefused) {
 		return 0, nil // a principal may use transactions and not see the broker's settings

@@ -614,6 +614,26 @@ func TestFencedByAnotherProcess(t *testing.T) {
 	}
 }
 
+// A cluster that starts answers before any broker has registered with it.
+func TestMaxTransactionTimeoutOfAClusterThatStarts(t *testing.T) {
+	c := fake(t)
+	r := newTxRig(t, c.ListenAddrs()...)
+	asked := 0
+	c.ControlKey(int16(kmsg.Metadata), func(req kmsg.Request) (kmsg.Response, error, bool) {
+		if asked++; asked > 2 {
+			return nil, nil, false
+		}
+		c.KeepControl()
+		resp := req.ResponseKind().(*kmsg.MetadataResponse)
+		resp.ControllerID = -1
+		return resp, nil, true
+	})
+	if most, err := r.log.MaxTransactionTimeout(r.ctx); err != nil || most != 15*time.Minute || asked < 3 {
+		t.Errorf("%v, %v after %d questions", most, err, asked)
+	}
+}
+
+
 func TestClosingWithUncutRecordsFails(t *testing.T) {
 	r := newTxRig(t)
 	topic := r.topic(1)
