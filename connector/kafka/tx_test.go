@@ -633,7 +633,6 @@ func TestMaxTransactionTimeoutOfAClusterThatStarts(t *testing.T) {
 	}
 }
 
-
 func TestClosingWithUncutRecordsFails(t *testing.T) {
 	r := newTxRig(t)
 	topic := r.topic(1)

@@ -88,10 +88,10 @@ func (a *App) run(ctx context.Context) (err error) {
 			begun = true
 			a.attach(s)
 			a.setReady()
-			begun := time.Now()
+			since := time.Now()
 			err = s.run(ctx, a.asked.forDrain())
 			a.gate.open(nil)
-			if s.moved || time.Since(begun) > wellAfter {
+			if s.moved || time.Since(since) > wellAfter {
 				tries, away, fenced = 0, 0, 0
 			}
 			if s.changed != nil { // what the seat was taken for is no longer what there is

@@ -74,7 +74,10 @@ func TestBrokers(t *testing.T) {
 	needGroup(t)
 	w := newWorld(t, kafkatest.Nodes(3))
 	a, b := w.member("a"), w.member("b")
-	w.members(2)
+	w.works(a)
+	w.works(b)
+	w.send()
+	w.awaitCounted() // by both: a first start that a broker's end is part of ends, too
 	for node := 1; node <= 3; node++ {
 		w.send()
 		w.broker.KillNode(node)
