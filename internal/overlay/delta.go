@@ -78,7 +78,7 @@ func (s *Store[V]) Freeze(n uint64) (*Delta, error) {
 		e := s.entries.at(c.id)
 		if !e.Found() && c.had == hadNone {
 			e.dirty = 0
-			if s.waits(e, +1); e.frozen <= s.done {
+			if s.waits(e, s.weight(e)); e.frozen <= s.done {
 				s.forget(e) // it came and went between two checkpoints, and the database never had it
 			}
 			continue

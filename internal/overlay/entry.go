@@ -184,7 +184,7 @@ func (s *Store[V]) insert(key []byte) *Entry[V] {
 	e.tag = s.tag(key)
 	e.setKey(key, &s.arena)
 	s.index.insert(e.tag, e.id)
-	s.bytes.resident += s.entries.size + e.keyBytes()
+	s.bytes.resident += s.weight(e)
 	return e
 }
 
@@ -252,26 +252,20 @@ func (s *Store[V]) resize(e *Entry[V], size int) {
 	by := size - int(e.size)
 	e.size = uint32(size)
 	s.bytes.resident += by
-	switch {
-	case e.dirty != 0:
+	if e.dirty != 0 {
 		s.bytes.dirty += by
-	case e.frozen > s.done:
-		s.deltaOf(e).waiting += by
-		s.bytes.waiting += by
+		return
 	}
+	s.waits(e, by)
 }
 
 // weight is the memory that an entry takes.
 func (s *Store[V]) weight(e *Entry[V]) int { return s.entries.size + e.keyBytes() + int(e.size) }
 
-// waits counts an entry that is not dirty among those that wait for their delta, or with -1 no longer.
-func (s *Store[V]) waits(e *Entry[V], sign int) {
+// waits counts so many bytes more of an entry that is not dirty, where it waits for the delta that has its latest frozen value.
+func (s *Store[V]) waits(e *Entry[V], by int) {
 	if e.frozen > s.done {
-		by := sign * s.weight(e)
-		s.deltaOf(e).waiting += by
+		s.frozen[e.frozen-s.frozen[0].seq].waiting += by
 		s.bytes.waiting += by
 	}
 }
-
-// deltaOf is the delta that has the latest frozen value of an entry, which is not applied.
-func (s *Store[V]) deltaOf(e *Entry[V]) *Delta { return s.frozen[e.frozen-s.frozen[0].seq] }

@@ -173,7 +173,7 @@ func (s *Store[V]) untouch(e *Entry[V]) {
 	}
 	s.bytes.dirty -= s.weight(e)
 	e.dirty = 0
-	s.waits(e, +1)
+	s.waits(e, s.weight(e))
 }
 
 // A Change is one key that was changed since the last Freeze.

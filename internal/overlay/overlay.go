@@ -258,7 +258,7 @@ func (s *Store[V]) touch(e *Entry[V]) {
 	if s.cfg.KeepOld {
 		s.olds = push(s.olds, old)
 	}
-	s.waits(e, -1)
+	s.waits(e, -s.weight(e))
 	e.dirty = uint32(len(s.dirty))
 	s.bytes.dirty += s.weight(e)
 	if e.flags&ordered != 0 {
