@@ -1,7 +1,6 @@
 package crashtest
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -43,7 +42,7 @@ func newDoubtful(t *testing.T, s scenario, input ...string) *doubtful {
 		t.Fatal(err)
 	}
 	d.world = w
-	w.procs[0].through = func(l wire.Log) wire.Log { return doubtfulLog{l, d} }
+	w.procs[0].through = func(l wire.Log) wire.Log { return joinedLog{l, d.sits} }
 	return d
 }
 
@@ -62,15 +61,9 @@ func (d *doubtful) fate(r faults.Request) faults.Fate {
 	return faults.Fate{After: 1 << 30}
 }
 
-type doubtfulLog struct {
-	wire.Log
-	d *doubtful
-}
-
-func (l doubtfulLog) Join(ctx context.Context, c wire.GroupConfig) (wire.Membership, error) {
-	m, err := l.Log.Join(ctx, c)
-	l.d.seat = m
-	return doubtfulSeat{m, l.d}, err
+func (d *doubtful) sits(m wire.Membership) wire.Membership {
+	d.seat = m
+	return doubtfulSeat{m, d}
 }
 
 type doubtfulSeat struct {

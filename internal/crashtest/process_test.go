@@ -178,23 +178,31 @@ func (t tap) Connect(ctx context.Context, _ string) (wire.Log, error) {
 	case t.p.through != nil:
 		return t.p.through(l), nil
 	case t.p.w.s.late > 0:
-		return slowLog{l, t.p}, nil
+		return joinedLog{l, t.p.sitsSlowly}, nil
 	}
 	return l, nil
 }
 
-// A slowLog is a connection whose group takes its time for a round that the process asks for: what is fenced by it may come before.
-type slowLog struct {
+// A joinedLog is a connection over which a process gets its seat in the group by way of sits.
+type joinedLog struct {
 	wire.Log
-	p *process
+	sits func(m wire.Membership) wire.Membership
 }
 
-func (l slowLog) Join(ctx context.Context, c wire.GroupConfig) (wire.Membership, error) {
+func (l joinedLog) Join(ctx context.Context, c wire.GroupConfig) (wire.Membership, error) {
 	m, err := l.Log.Join(ctx, c)
-	l.p.asks = nil
-	return slowSeat{m, l.p}, err
+	if err != nil {
+		return nil, err
+	}
+	return l.sits(m), nil
 }
 
+func (p *process) sitsSlowly(m wire.Membership) wire.Membership {
+	p.asks = nil
+	return slowSeat{m, p}
+}
+
+// A slowSeat is in a group that takes its time for a round that the process asks for: what is fenced by it may come before.
 type slowSeat struct {
 	wire.Membership
 	p *process

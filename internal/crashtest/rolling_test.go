@@ -30,20 +30,9 @@ type fleet struct {
 	generation int32 // the last
 }
 
-// watchedLog tells a fleet of the group.
-type watchedLog struct {
-	wire.Log
-	f *fleet
-}
+func (f *fleet) watches(m wire.Membership) wire.Membership { return watchedSeat{m, f} }
 
-func (l watchedLog) Join(ctx context.Context, c wire.GroupConfig) (wire.Membership, error) {
-	m, err := l.Log.Join(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	return watchedSeat{m, l.f}, nil
-}
-
+// watchedSeat tells a fleet of the group.
 type watchedSeat struct {
 	wire.Membership
 	f *fleet
@@ -77,7 +66,7 @@ func newFleet(t *testing.T, s scenario, keys, rounds int) *fleet {
 	}
 	f.world, f.all = w, w.procs
 	for _, p := range f.all {
-		p.through = func(l wire.Log) wire.Log { return watchedLog{l, f} }
+		p.through = func(l wire.Log) wire.Log { return joinedLog{l, f.watches} }
 	}
 	w.procs = nil
 	return f
@@ -232,7 +221,7 @@ func TestTasksThatComeAskNothing(t *testing.T) {
 	asked := 0
 	f := newFleet(t, scenario{name: "asks", build: count, partitions: 12, members: 2, disk: true, chunk: 20, config: standby}, 100, 4)
 	stays, leaves := f.all[0], f.all[1]
-	stays.through = func(l wire.Log) wire.Log { return askingLog{watchedLog{l, f}, &asked} }
+	stays.through = func(l wire.Log) wire.Log { return askingLog{joinedLog{l, f.watches}, &asked} }
 	f.start(stays)
 	f.start(leaves)
 	before := asked
